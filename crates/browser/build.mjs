@@ -7,6 +7,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build, transform, version as esbuildVersion } from "esbuild";
+import { pseudoLocales } from "./pseudo.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
@@ -21,19 +22,42 @@ function filesUnder(folder) {
 }
 
 const read = (path) => readFileSync(join(here, path));
-const localeFiles = filesUnder("locales").filter((path) => path.endsWith(".json")).sort();
-const tags = localeFiles.map((path) => path.slice("locales/".length, -".json".length));
+/** One list names the languages: it decides what is built, lib.rs serves by it, and the tests go through it. */
+const languages = JSON.parse(read("languages.json"));
+const { tags } = languages;
+const localeFiles = filesUnder("locales").sort();
+const unlisted = localeFiles.filter((path) => !tags.includes(path.slice("locales/".length, -".json".length)));
+if (unlisted.length > 0) throw new Error(`${unlisted}: name the language in languages.json, or take the file away`);
 
 const texts = Object.fromEntries(tags.map((tag) => [tag, JSON.parse(read(`locales/${tag}.json`))]));
-const localeParts = Object.fromEntries(tags.map((tag) => [`locales/${tag}.json`, Buffer.from(`${JSON.stringify(texts[tag])}\n`)]));
 
 /** The content's name in a file's address: whoever asks for it may keep the answer for ever. */
 const tagOf = (bytes) => hash("sha256", bytes, "hex").slice(0, 12);
 
-/** `virtual:locales`: where the locale files are; `virtual:fallback`: what the shell says in each language when the frame cannot. */
+/** What nobody reads before a payment was begun, or the Session turned out to take none. The form waits for the other texts alone. */
+const OUTCOME = /^(?:again|amountChanged|another|away|bank|challenge|checking|close|continue|copied|copy|done|elsewhere|failed|goOn|lastTry|methodRefused|orderChanged|processing|retype|saved(?:Gone|Text|Title)|stopping)(?![a-z])/;
+/** What is not the frame's to say: the shell speaks in its place, and the service on its own pages. */
+const OTHERS = /^(?:notLoaded|page)(?![a-z])/;
+
+/** The two files of a language. The first has the address of the second, so that scripts need to know but one. */
+function localeParts(tag, all) {
+  const json = (value) => Buffer.from(`${JSON.stringify(value)}\n`);
+  const pick = (test) => Object.fromEntries(Object.entries(all).filter(([key]) => !OTHERS.test(key) && test(key)));
+  const outcomes = json(pick((key) => OUTCOME.test(key)));
+  const form = json({ outcomes: `outcomes/${tag}.json?${tagOf(outcomes)}`, ...pick((key) => !OUTCOME.test(key)) });
+  return { [`locales/${tag}.json`]: form, [`outcomes/${tag}.json`]: outcomes };
+}
+
+/** Languages that nobody speaks are built as well: a page that asks for one by its tag is shown what long words do to it. */
+const spoken = { ...texts, ...pseudoLocales(texts.en) };
+const textParts = Object.assign({}, ...Object.entries(spoken).map(([tag, all]) => localeParts(tag, all)));
+
+const fallback = Object.fromEntries(tags.map((tag) => [tag, [texts[tag].notLoadedTitle, texts[tag].notLoadedText]]));
+
+/** `virtual:locales`: where the first file of each language is; `virtual:fallback`: what the shell says in each when the frame cannot. */
 const virtual = {
-  locales: `export const ADDRESSES = ${JSON.stringify(Object.fromEntries(tags.map((tag) => [tag, `locales/${tag}.json?${tagOf(localeParts[`locales/${tag}.json`])}`])))};`,
-  fallback: `export const FALLBACK = ${JSON.stringify(Object.fromEntries(tags.map((tag) => [tag, [texts[tag].notLoadedTitle, texts[tag].notLoadedText]])))};`,
+  locales: `export const FINGERPRINTS = ${JSON.stringify(Object.fromEntries(Object.keys(spoken).map((tag) => [tag, tagOf(textParts[`locales/${tag}.json`])])))};`,
+  fallback: `export const TEXTS = ${JSON.stringify(fallback)};\nexport const ENGLISH = ${JSON.stringify(fallback.en)};`,
 };
 
 const virtualPlugin = {
@@ -107,6 +131,23 @@ const pack = {
 };
 const compressed = (path, as) => (packs(path) ? `Some(include_bytes!("../dist/${path}.${as}"))` : "None");
 
+/** What lib.rs knows of languages: the same as the scripts do, and all texts for the service's own pages. */
+function rustLanguages() {
+  const language = (tag) => `Language { tag: "${tag}", is_right_to_left: ${languages.rightToLeft.includes(tag)}, texts: include_str!("../locales/${tag}.json") }`;
+  const aliases = Object.entries(languages.aliases).map(([from, to]) => `    ("${from}", "${to}"),`);
+  return `pub(crate) const ENGLISH: Language =
+    ${language("en")};
+
+pub(crate) static LANGUAGES: &[Language] = &[
+${tags.map((tag) => `    ${tag === "en" ? "ENGLISH" : language(tag)},`).join("\n")}
+];
+
+pub(crate) const ALIASES: &[(&str, &str)] = &[
+${aliases.join("\n")}
+];
+`;
+}
+
 function rustTable(outputs, version) {
   const asset = ([path, bytes]) => `    Asset {
         path: "${path}",
@@ -119,25 +160,26 @@ function rustTable(outputs, version) {
     },`;
   return `// Written by \`npm run build\` in crates/browser; do not edit.
 
-use crate::Asset;
+use crate::{Asset, Language};
 
 pub(crate) const VERSION: &str = "${version}";
 
 pub(crate) static ASSETS: &[Asset] = &[
 ${outputs.map(asset).join("\n")}
 ];
-`;
+
+${rustLanguages()}`;
 }
 
 /** Parts that only some shoppers need, by what sources call their addresses. */
 const lazyPart = async (name) => [`${name}.js`, await script(`src/${name}/${name}.ts`, `${name}.js`, "esm")];
-const lazy = { WALLET: await lazyPart("wallet"), DIALOG: await lazyPart("dialog"), SAVED: await lazyPart("saved") };
+const lazy = { WALLET: await lazyPart("wallet"), DIALOG: await lazyPart("dialog"), SAVED: await lazyPart("saved"), FALLBACK: await lazyPart("fallback") };
 
 /** They are loaded by their content's name, so that a cached file of another build is never mixed in, and with its digest. */
 function loading(text) {
   const address = ([file, code]) => `./${file}?${tagOf(code)}`;
   const named = (name) => JSON.stringify([address(lazy[name]), `sha256-${hash("sha256", lazy[name][1], "base64")}`]);
-  return Buffer.from(text.replace(/\b(?:WALLET|DIALOG|SAVED)\b(?=[,)])/g, named));
+  return Buffer.from(text.replace(/\b(?:WALLET|DIALOG|SAVED|FALLBACK)\b(?=[,)])/g, named));
 }
 
 const parts = {
@@ -148,9 +190,9 @@ const parts = {
   "dropin.d.ts": read("dropin.d.ts"),
 };
 for (const name of ["frame", "challenge"]) parts[`${name}.html`] = page(read(`src/${name}/${name}.html`).toString(), parts);
-Object.assign(parts, localeParts);
+Object.assign(parts, textParts);
 
-const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts"].filter((path) => !path.endsWith(".rs")).sort();
+const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts", "languages.json"].filter((path) => !path.endsWith(".rs")).sort();
 const outputs = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
 const version = hash("sha256", outputs.map(([path, bytes]) => `${path} ${hash("sha256", bytes, "hex")}\n`).join(""), "hex").slice(0, 16);
 const described = (bytes) => ({ size: bytes.length, sha384: hash("sha384", bytes, "base64") });

@@ -74,8 +74,9 @@ export async function adminScreens(browser, input) {
     await page.locator(".trail").waitFor();
     await judged();
     if (input.pictures) await page.screenshot({ path: `${input.pictures}/${name}.png`, fullPage: true });
+    if (name === "merchant") await walkMerchant(page, judged, input.pictures);
   }
-  for (const path of ["/account", "/merchants/new", "/orders?state=DECLINED", "/nothing"]) {
+  for (const path of ["/account", "/merchants/new", "/notifications/replay", "/notifications/discard", "/orders?state=DECLINED", "/nothing"]) {
     const before = problems.length;
     const answer = await page.goto(input.panel + path);
     // A browser says of every 404 that it failed to load.
@@ -85,6 +86,23 @@ export async function adminScreens(browser, input) {
   const cookies = await context.cookies();
   await context.close();
   return { problems, names, cookies: cookies.map(({ name, secure, httpOnly, sameSite, path }) => ({ name, secure, httpOnly, sameSite, path })) };
+}
+
+/** The pages below a merchant's: its settings, saved as they are, and its endpoint. */
+async function walkMerchant(page, judged, pictures) {
+  const endpoint = await page.locator("section[aria-labelledby=endpoints] tbody a").first().getAttribute("href");
+  await page.getByRole("link", { name: "Settings", exact: true }).click();
+  await page.locator("#s-name").waitFor();
+  await judged();
+  if (pictures) await page.screenshot({ path: `${pictures}/settings.png`, fullPage: true });
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.locator(".notice.good").waitFor();
+  await page.goto(new URL(endpoint, page.url()).href);
+  await judged();
+  await page.getByRole("button", { name: "Send a test" }).click();
+  await page.getByText("Came of it").waitFor();
+  await judged();
+  if (pictures) await page.screenshot({ path: `${pictures}/endpoint.png`, fullPage: true });
 }
 
 /** The first operator looks an Order up by its reference and refunds a part of it, with the button pressed twice. */

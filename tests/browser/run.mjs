@@ -4,9 +4,10 @@ import { existsSync } from "node:fs";
 import { chromium } from "playwright-core";
 import * as merchantPages from "./scenarios.mjs";
 import * as adminPanel from "./admin.mjs";
+import * as languages from "./languages.mjs";
 import * as demoShop from "./shop.mjs";
 
-const scenarios = { ...merchantPages, ...demoShop, ...adminPanel };
+const scenarios = { ...merchantPages, ...languages, ...demoShop, ...adminPanel };
 
 const FLAGS = [
   "--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run",

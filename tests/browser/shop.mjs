@@ -491,3 +491,29 @@ export async function sampleTroubles(browser, input) {
   }
   return seen;
 }
+
+/** A shopper who chooses other languages for the payment form, one after another; what the form says, and how it runs. The choice stays. */
+export async function languages(browser, input) {
+  const context = await browser.newContext({ viewport: input.viewport });
+  const problems = [];
+  const page = await visit(context, problems);
+  const session = await checkOut(page, input.shop);
+  const form = page.frameLocator("#dropin iframe");
+  const seen = [];
+  const look = async () => {
+    await form.locator("#number").waitFor();
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    const [lang, dir, label] = await form.locator("html").evaluate((root) => [root.lang, root.dir, document.querySelector(".number label").innerText]);
+    seen.push({ lang, dir, label, wide });
+  };
+  for (const tag of input.tags) {
+    const old = await page.locator("#dropin iframe").elementHandle();
+    await page.locator("#language").selectOption(tag);
+    await old.waitForElementState("hidden");
+    await look();
+  }
+  await page.reload();
+  await look();
+  const own = await page.locator("#language option").evaluateAll((options) => options.map((option) => option.textContent));
+  return { problems, session, seen, own };
+}

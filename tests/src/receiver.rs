@@ -267,6 +267,7 @@ async fn script() -> HttpResponse {
         "window.heard = [];\n\
          window.instance = window.dropin.init({\n\
            target: '#pay', id: new URLSearchParams(location.search).get('session'),\n\
+           locale: new URLSearchParams(location.search).get('locale') ?? undefined,\n\
            onSuccess: (paid) => { window.paid = paid; window.heard.push(['success']); },\n\
            onFailure: (error) => window.heard.push(['failure', error.errorCode, error.errorMessage]),\n\
            onSubmitEnabledChange: (state) => window.heard.push(['enabled', state]),\n\

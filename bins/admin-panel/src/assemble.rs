@@ -1,10 +1,14 @@
+use std::sync::Arc;
+
 use clap::Args;
 use dropin_boot::{Context, Failure, Parts, WebhookArgs};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_ports::{Acting, OperatorStore, StoreError};
 use dropin_usecases::access::Merchants;
+use dropin_usecases::audit::Audit;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::{Operators, PasswordCost, SecondFactorPolicy};
+use dropin_webhook_client::{WebhookClient, WebhookClientConfig};
 
 use crate::{PanelDeps, configure};
 
@@ -84,7 +88,15 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         audit_log: store.clone(),
         back_office: store.clone(),
         backlog: store.clone(),
-        rates: store,
+        rates: store.clone(),
+        wallets: store,
+        webhooks: Arc::new(WebhookClient::start(WebhookClientConfig::new(settings.webhook.policy(context.mode)))?),
+        ledger: Audit {
+            store: context.store.clone(),
+            journal: Some(processor.clone()),
+            credentials: Some(processor.clone()),
+            clock: context.clock.clone(),
+        },
         flows: context.flows.clone(),
         clock,
         ids,

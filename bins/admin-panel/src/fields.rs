@@ -3,8 +3,11 @@
 
 use url::form_urlencoded;
 
-/// Most fields of one form.
+/// Most fields of one form, those apart that may come several times.
 const MAX_FIELDS: usize = 100;
+
+/// Most fields of one form that may come several times: one for each merchant of a scope.
+const MAX_REPEATED_FIELDS: usize = 10_000;
 
 /// The fields of a request, each of a name that its route has.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +19,9 @@ pub(crate) enum FieldsRefused {
     /// The route has no such field.
     #[error("This page has no field \"{0}\".")]
     Unknown(String),
+    /// A value holds the character that no database takes.
+    #[error("The field \"{0}\" holds a character that cannot be stored (NUL). Type it anew.")]
+    Nul(String),
     /// There are too many.
     #[error("There are more fields than any page has.")]
     TooMany,
@@ -25,13 +31,21 @@ impl Fields {
     /// Reads `application/x-www-form-urlencoded`, as a query or a body. `known` are the names that may come; one that ends in `[]` may come several times,
     /// of any other one the last counts.
     pub(crate) fn parse(encoded: &[u8], known: &[&str]) -> Result<Self, FieldsRefused> {
-        let mut fields = Vec::new();
+        let (mut fields, mut single, mut repeated) = (Vec::new(), 0, 0);
         for (name, value) in form_urlencoded::parse(encoded) {
             if !known.contains(&&*name) {
                 return Err(FieldsRefused::Unknown(name.chars().take(40).collect()));
             }
-            if fields.len() == MAX_FIELDS {
+            let (count, most) = match name.ends_with("[]") {
+                true => (&mut repeated, MAX_REPEATED_FIELDS),
+                false => (&mut single, MAX_FIELDS),
+            };
+            if *count == most {
                 return Err(FieldsRefused::TooMany);
+            }
+            *count += 1;
+            if value.contains('\0') {
+                return Err(FieldsRefused::Nul(name.into_owned()));
             }
             // Browsers write line breaks of a text area as CR LF.
             fields.push((name.into_owned(), value.replace("\r\n", "\n")));
@@ -92,7 +106,12 @@ mod tests {
         assert_eq!(fields.query(&["tag[]"], &[("after", "é&")]), "?a=1&b=+x+&a=2&after=%C3%A9%26");
         let unknown = Fields::parse(b"a=1&role=owner", &["a"]).unwrap_err();
         assert_eq!(unknown, FieldsRefused::Unknown("role".to_owned()));
+        assert_eq!(Fields::parse(b"a=x%00y", &["a"]).unwrap_err(), FieldsRefused::Nul("a".to_owned()));
         let many = "a=1&".repeat(MAX_FIELDS + 1);
         assert_eq!(Fields::parse(many.as_bytes(), &["a"]).unwrap_err(), FieldsRefused::TooMany);
+        let merchants = "a[]=1&".repeat(MAX_REPEATED_FIELDS);
+        assert_eq!(Fields::parse(merchants.as_bytes(), &["a[]"]).unwrap().all("a[]").count(), MAX_REPEATED_FIELDS);
+        let many = merchants + "a[]=1";
+        assert_eq!(Fields::parse(many.as_bytes(), &["a[]"]).unwrap_err(), FieldsRefused::TooMany);
     }
 }

@@ -6,6 +6,7 @@ mod assets;
 mod escape;
 mod fields;
 mod guard;
+mod ledger_runs;
 mod page;
 mod refusal;
 mod request;
@@ -20,8 +21,10 @@ use actix_web::web;
 use dropin_http::Flows;
 use dropin_ports::{
     AccessStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore, SessionStore,
+    WalletStore, WebhookSender,
 };
 use dropin_usecases::access::Merchants;
+use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::Contracts;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::Operators;
@@ -30,6 +33,7 @@ use dropin_usecases::payments::Payments;
 pub use assemble::{AdminPanelArgs, FirstOperator, assemble, assemble_with};
 pub use routes::{Access, PanelRoute, ROUTES};
 
+use ledger_runs::LedgerRuns;
 use totals::DayTotals;
 
 /// What the panel works with.
@@ -59,6 +63,12 @@ pub struct PanelDeps {
     pub backlog: Arc<dyn BacklogStore>,
     /// Exchange rates.
     pub rates: Arc<dyn RateStore>,
+    /// What merchants have for the mobile wallet.
+    pub wallets: Arc<dyn WalletStore>,
+    /// Sends tests to endpoints.
+    pub webhooks: Arc<dyn WebhookSender>,
+    /// Compares the ledger.
+    pub ledger: Audit,
     /// Where money flows run.
     pub flows: Flows,
     /// The time.
@@ -74,8 +84,9 @@ pub struct PanelDeps {
 /// Mounts the panel.
 pub fn configure(deps: PanelDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     let totals = web::Data::new(DayTotals::new(deps.back_office.clone()));
+    let comparisons = web::Data::new(LedgerRuns::default());
     move |config| {
-        config.app_data(web::Data::new(deps.clone())).app_data(totals.clone());
+        config.app_data(web::Data::new(deps.clone())).app_data(totals.clone()).app_data(comparisons.clone());
         routes::mount(config);
     }
 }

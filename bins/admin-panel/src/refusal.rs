@@ -78,7 +78,7 @@ impl Refusal {
             }
             Self::Unavailable(_) => "Nothing was changed. Try again in a moment.".to_owned(),
             Self::OutcomeUnknown => {
-                "The database did not confirm in time. Look whether it was done before you do anything else; \
+                "It was not confirmed in time. Look whether it was done before you do anything else; \
                 sending the same form again moves nothing twice."
                     .to_owned()
             }
@@ -213,12 +213,29 @@ impl From<KeyringError> for Refusal {
 
 impl From<FlowError> for Refusal {
     fn from(error: FlowError) -> Self {
-        Self::Unavailable(error.to_string())
+        match error {
+            FlowError::Stopping => Self::Unavailable(error.to_string()),
+            FlowError::Panicked => {
+                log::error!("an act of the admin panel: {error}; what it had begun is settled from what it wrote down");
+                Self::OutcomeUnknown
+            }
+        }
     }
 }
 
 impl From<FieldsRefused> for Refusal {
     fn from(error: FieldsRefused) -> Self {
         Self::Invalid(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_was_changed_is_said_where_it_is_known() {
+        assert!(matches!(Refusal::from(FlowError::Stopping), Refusal::Unavailable(_)));
+        assert_eq!(Refusal::from(FlowError::Panicked), Refusal::OutcomeUnknown);
     }
 }

@@ -151,6 +151,7 @@ const NOTICES: &[(&str, &str, &str)] = &[
     ),
     ("refund-failed", "bad", "The processor refused the refund. Nothing was given back."),
     ("refund-waits", "wait", "The refund waits for a second operator, who finds it under Approvals."),
+    ("withdrawn", "good", "Taken back. Nothing was moved."),
     ("approved", "good", "Approved."),
     ("refused", "good", "Refused. Nothing was moved."),
     ("captured", "good", "The capture was made."),
@@ -173,11 +174,18 @@ const NOTICES: &[(&str, &str, &str)] = &[
     ("not-queued", "wait", "Nothing was sent again: it waits already, or its endpoint is not told of such events."),
     ("discarded", "good", "Discarded. It can still be sent again until it is deleted by age."),
     ("not-discarded", "wait", "Nothing was discarded: it is not parked any more."),
+    ("comparing", "wait", "The comparison began. This page shows what came of it."),
+    ("compares-already", "wait", "A comparison runs already: this is the one."),
     ("saved", "good", "Saved. Running programs follow within two seconds."),
     ("removed", "good", "Removed."),
     ("revoked", "good", "The API user was revoked, for ever."),
     ("ended", "good", "The session was ended."),
     ("changed", "good", "Changed."),
+    (
+        "enabled-invited",
+        "wait",
+        "Enabled. It has no password, and its link ended when it was disabled: make a new one-time link.",
+    ),
 ];
 
 /// A line above a page.

@@ -5,9 +5,10 @@ use actix_web::{HttpRequest, Route, web};
 use dropin_access::operator::PanelAction;
 
 use crate::guard::{to, to_anybody};
+use crate::screens::merchants::{endpoints, settings};
 use crate::screens::{
-    accept, account, approvals, audit, contracts, export, merchants, notifications, operations, operators, orders,
-    overview, rates, review, search, sessions, sign_in,
+    accept, account, approvals, audit, contracts, export, ledger, many, merchants, notifications, operations,
+    operators, orders, overview, rates, review, search, sessions, sign_in,
 };
 use crate::{assets, page};
 
@@ -58,6 +59,7 @@ pub(crate) const NAVIGATION: &[NavigationItem] = &[
     item("/notifications", "Notifications", PanelAction::ViewNotifications),
     item("/merchants", "Merchants", PanelAction::ViewMerchants),
     item("/rates", "Rates", PanelAction::ViewPayments),
+    item("/ledger", "Ledger", PanelAction::VerifyLedger),
     item("/audit", "Audit log", PanelAction::ViewAuditLog),
     item("/operators", "Operators", PanelAction::ManageOperators),
 ];
@@ -120,10 +122,17 @@ pub const ROUTES: &[PanelRoute] = &[
     get("/review", Allowed(A::ReviewOrder), &["merchant", "after", "done"], || to(review::list)),
     get("/approvals", Allowed(A::ApproveMoney), &["done"], || to(approvals::list)),
     post("/approvals/{id}", Allowed(A::ApproveMoney), &["csrf", "decision"], || to(approvals::decide)),
+    post("/approvals/{id}/withdraw", Allowed(A::RefundOrder), &["csrf"], || to(approvals::withdraw)),
     get("/contracts/{id}", Allowed(A::ViewPayments), &["done", "merchant"], || to(contracts::show)),
     post("/contracts/{id}/close", Allowed(A::CloseContract), &["csrf", "merchant", "note"], || to(contracts::close)),
     get("/operations", Allowed(A::ViewPayments), &[], || to(operations::list)),
     get("/notifications", Allowed(A::ViewNotifications), notifications::FILTERS, || to(notifications::list)),
+    get("/notifications/replay", Allowed(A::ReplayNotifications), many::REPLAY_CHOICE, || to(many::estimate_replay)),
+    post("/notifications/replay", Allowed(A::ReplayNotifications), many::REPLAY_FIELDS, || to(many::replay)),
+    get("/notifications/discard", Allowed(A::DiscardNotifications), many::DISCARD_CHOICE, || {
+        to(many::estimate_discard)
+    }),
+    post("/notifications/discard", Allowed(A::DiscardNotifications), many::DISCARD_FIELDS, || to(many::discard)),
     get("/notifications/{id}", Allowed(A::ViewNotifications), &["done"], || to(notifications::show)),
     post("/notifications/{id}/replay", Allowed(A::ReplayNotifications), &["csrf", "endpoint", "note"], || {
         to(notifications::replay)
@@ -141,9 +150,19 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/merchants/{id}/limits", Allowed(A::ChangeMerchant), &["csrf", "limits", "note"], || {
         to(merchants::set_limits)
     }),
+    get("/merchants/{id}/settings", Allowed(A::ChangeMerchant), &["done"], || to(settings::show)),
+    post("/merchants/{id}/settings", Allowed(A::ChangeMerchant), settings::FIELDS, || to(settings::set)),
+    post("/merchants/{id}/methods", Allowed(A::ChangeMerchant), settings::METHOD_FIELDS, || to(settings::set_methods)),
+    post("/merchants/{id}/rates", Allowed(A::ChangeMerchant), settings::RATE_FIELDS, || to(settings::set_rates_of)),
     post("/merchants/{id}/users", Allowed(A::ManageApiUsers), &["csrf", "permission[]", "note"], || {
         to(merchants::add_user)
     }),
+    post(
+        "/merchants/{id}/users/{user}/permissions",
+        Allowed(A::ManageApiUsers),
+        &["csrf", "permission[]", "note"],
+        || to(merchants::set_permissions),
+    ),
     post("/merchants/{id}/users/{user}/password", Allowed(A::ManageApiUsers), &["csrf", "overlap", "note"], || {
         to(merchants::rotate_password)
     }),
@@ -151,17 +170,29 @@ pub const ROUTES: &[PanelRoute] = &[
         to(merchants::revoke_user)
     }),
     post("/merchants/{id}/endpoints", Allowed(A::ManageEndpoints), &["csrf", "url", "events", "note"], || {
-        to(merchants::add_endpoint)
+        to(endpoints::add)
+    }),
+    get("/merchants/{id}/endpoints/{endpoint}", Allowed(A::ViewNotifications), &["done"], || to(endpoints::show)),
+    post(
+        "/merchants/{id}/endpoints/{endpoint}",
+        Allowed(A::ManageEndpoints),
+        &["csrf", "url", "events", "retry", "note"],
+        || to(endpoints::set),
+    ),
+    post("/merchants/{id}/endpoints/{endpoint}/test", Allowed(A::ReplayNotifications), &["csrf", "note"], || {
+        to(endpoints::test)
     }),
     post(
         "/merchants/{id}/endpoints/{endpoint}/secret",
         Allowed(A::ManageEndpoints),
         &["csrf", "overlap", "note"],
-        || to(merchants::rotate_secret),
+        || to(endpoints::rotate_secret),
     ),
     post("/merchants/{id}/endpoints/{endpoint}/remove", Allowed(A::ManageEndpoints), &["csrf", "note"], || {
-        to(merchants::remove_endpoint)
+        to(endpoints::remove)
     }),
+    get("/ledger", Allowed(A::VerifyLedger), &["done"], || to(ledger::show)),
+    post("/ledger", Allowed(A::VerifyLedger), &["csrf", "books"], || to(ledger::start)),
     get("/rates", Allowed(A::ViewPayments), &[], || to(rates::show)),
     get(
         "/audit",

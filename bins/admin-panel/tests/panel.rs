@@ -9,6 +9,7 @@ use common::{PASSWORD, World, request, session_of};
 use dropin_access::operator::{ActionReach, OperatorRole, OperatorScope};
 use dropin_ports::{AuditLog, AuditQuery, AuditScope};
 use dropin_usecases::operators::Operators;
+use serde_json::{Value, json};
 
 /// An address of the table with ids in it: of Bob's things where there are some.
 fn address(world: &World, path: &str) -> String {
@@ -35,26 +36,6 @@ async fn nobody_gets_in_without_signing_in() {
             let page = world.send(request).await;
             assert_eq!(page.status, StatusCode::SEE_OTHER, "{} {path}", route.method);
             assert!(page.location().starts_with("/sign-in"), "{path}: {}", page.location());
-        }
-    }
-}
-
-#[actix_web::test]
-async fn a_role_opens_its_routes_and_no_other() {
-    let world = World::new().await;
-    for role in OperatorRole::ALL {
-        let session = world.operator(role, None).await;
-        for route in ROUTES {
-            let Access::Allowed(action) = route.access else { continue };
-            let allowed = action.rule().roles.contains(&role);
-            let path = address(&world, route.path);
-            let page = match route.method == Method::POST {
-                true => world.post(&session, &path, &[]).await,
-                false => world.get(Some(&session), &path).await,
-            };
-            let refused = page.status == StatusCode::FORBIDDEN;
-            assert_eq!(refused, !allowed, "{} {} {path}: {}", role.as_str(), route.method, page.status);
-            assert_ne!(page.status, StatusCode::INTERNAL_SERVER_ERROR, "{path}: {}", page.text);
         }
     }
 }
@@ -360,6 +341,14 @@ async fn the_first_page_is_small_and_orders_leave_as_a_file() {
 }
 
 #[actix_web::test]
+async fn a_character_that_no_database_takes_is_refused() {
+    let world = World::new().await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let page = world.get(Some(&owner), "/orders?reference=a%00b").await;
+    assert_eq!(page.status, StatusCode::BAD_REQUEST, "{}", page.text);
+}
+
+#[actix_web::test]
 async fn a_file_stands_in_the_log_of_each_merchant_with_its_filters() {
     let world = World::new().await;
     let both = OperatorScope::of_merchants([world.ana, world.bob]).unwrap();
@@ -369,17 +358,17 @@ async fn a_file_stands_in_the_log_of_each_merchant_with_its_filters() {
     let exports = async |scope| {
         let query = AuditQuery { scope, action: Some("DATA_EXPORT".to_owned()), limit: 9, ..AuditQuery::default() };
         let entries = world.store.search_audit_log(query).await.unwrap().entries;
-        entries.into_iter().map(|entry| entry.after.unwrap_or_default()).collect::<Vec<_>>()
+        let after = |text: Option<String>| serde_json::from_str::<Value>(&text.unwrap_or_default()).unwrap();
+        entries.into_iter().map(|entry| after(entry.after)).collect::<Vec<_>>()
     };
     for merchant in [world.ana, world.bob] {
         let told = exports(AuditScope::Merchant(merchant)).await;
-        let expected = "{\"ByEmail\":true,\"Currency\":\"USD\",\"OfMerchants\":2,\"State\":\"PROCESSED\"}";
-        assert_eq!(told, [expected]);
+        assert_eq!(told, [json!({"OfMerchants": 2, "State": "PROCESSED", "Currency": "USD", "ByEmail": true})]);
     }
-    assert_eq!(exports(AuditScope::Deployment).await, Vec::<String>::new());
+    assert_eq!(exports(AuditScope::Deployment).await, Vec::<Value>::new());
     let owner = world.operator(OperatorRole::Owner, None).await;
     world.get(Some(&owner), "/orders.csv").await;
-    assert_eq!(exports(AuditScope::Deployment).await, ["{\"Of\":\"the whole deployment\"}"]);
+    assert_eq!(exports(AuditScope::Deployment).await, [json!({"Of": "the whole deployment"})]);
 }
 
 #[actix_web::test]

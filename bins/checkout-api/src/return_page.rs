@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderName};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, Resource, web};
+use dropin_browser::Language;
 use dropin_http::{ApiError, PathId};
 use dropin_kernel::OrderId;
 use dropin_usecases::payments::{ReturnDestination, ShopperError};
@@ -17,11 +18,6 @@ use crate::CheckoutDeps;
 /// How long the shopper looks at an empty page before being told to wait.
 const MAX_RESULT_WAIT: Duration = Duration::from_secs(3);
 
-/// Inside the drop-in's dialog, which closes by itself; where the bundle has no words in a language of the shopper's.
-const DONE: &str = "Thank you. You can close this.";
-/// The same on the top page, which asks again.
-pub(crate) const WAITING: [&str; 2] =
-    ["Your payment is being checked", "Please wait, and do not pay again: the result appears as soon as it is known."];
 /// Most languages of a browser that are looked for.
 const MAX_LANGUAGES: usize = 16;
 
@@ -59,58 +55,43 @@ async fn show(
 /// Says in the shopper's language, as far as the drop-in has it, that there is nothing left to do on this page.
 fn done(request: &HttpRequest) -> HttpResponse {
     let translations = translations_for(request);
-    let text = translations.text("pageDone", DONE);
-    page(StatusCode::OK, &translations, &format!("<p>{}</p>", escaped(&text)))
+    page(StatusCode::OK, &translations, &format!("<p>{}</p>", escaped(translations.text("pageDone"))))
 }
 
 /// Says in the shopper's language, as far as the drop-in has it, that the payment is being checked; and asks again.
 fn waiting(request: &HttpRequest) -> HttpResponse {
     let translations = translations_for(request);
-    let (title, text) = (translations.text("checkingTitle", WAITING[0]), translations.text("checkingText", WAITING[1]));
+    let [title, text] = ["checkingTitle", "checkingText"].map(|name| escaped(translations.text(name)));
     page(
         StatusCode::OK,
         &translations,
-        &format!(
-            "<meta http-equiv=\"refresh\" content=\"2\">\n<h1>{}</h1>\n<p>{}</p>",
-            escaped(&title),
-            escaped(&text)
-        ),
+        &format!("<meta http-equiv=\"refresh\" content=\"2\">\n<h1>{title}</h1>\n<p>{text}</p>"),
     )
 }
 
 /// The drop-in's texts in one language.
 pub(crate) struct Translations {
-    /// As `<html lang>` wants it.
-    pub(crate) language: String,
+    language: &'static Language,
     all: HashMap<String, String>,
 }
 
 impl Translations {
-    /// The text with this name, or `english` when the drop-in has none.
-    pub(crate) fn text(&self, name: &str, english: &str) -> String {
-        self.all.get(name).cloned().unwrap_or_else(|| english.to_owned())
+    fn of(language: &'static Language) -> Self {
+        Self { language, all: serde_json::from_str(language.texts).unwrap_or_default() }
+    }
+
+    /// The text with this name. Every language has all of them, which the drop-in's own tests see to.
+    pub(crate) fn text<'a>(&'a self, name: &'a str) -> &'a str {
+        self.all.get(name).map_or(name, String::as_str)
     }
 }
 
 /// The texts in the first of the browser's languages that the drop-in has; English where it has none.
 pub(crate) fn translations_for(request: &HttpRequest) -> Translations {
-    let languages =
-        request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or("en");
-    let named = languages.split(',').take(MAX_LANGUAGES).find_map(|one| translations(one.split(';').next()?.trim()));
-    named.unwrap_or_else(|| Translations { language: "en".to_owned(), all: HashMap::new() })
-}
-
-/// The drop-in's texts in a language that a browser names, for example `de-AT`: in its exact form, else in that of all lands.
-fn translations(named: &str) -> Option<Translations> {
-    let plain = named.split('-').next()?.to_ascii_lowercase();
-    let exact = named.replace('-', "_");
-    let found = [exact, plain]
-        .into_iter()
-        .filter(|name| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'))
-        .find_map(|name| dropin_browser::asset(&format!("locales/{name}.json")).map(|file| (name, file)));
-    let (name, file) = found?;
-    let all = serde_json::from_slice(file.bytes).ok()?;
-    Some(Translations { language: name.replace('_', "-"), all })
+    let accepted = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let named =
+        accepted.split(',').take(MAX_LANGUAGES).find_map(|one| dropin_browser::language(one.split(';').next()?.trim()));
+    Translations::of(named.unwrap_or_else(dropin_browser::english))
 }
 
 pub(crate) fn escaped(text: &str) -> String {
@@ -118,11 +99,11 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 pub(crate) fn page(status: StatusCode, translations: &Translations, content: &str) -> HttpResponse {
-    let (language, title) = (&translations.language, escaped(&translations.text("pageTitle", "Payment")));
-    let direction =
-        if ["ar", "fa", "he", "ur"].iter().any(|right| language.starts_with(right)) { "rtl" } else { "ltr" };
+    let Language { tag, is_right_to_left, .. } = translations.language;
+    let direction = if *is_right_to_left { "rtl" } else { "ltr" };
+    let title = escaped(translations.text("pageTitle"));
     let page = format!(
-        "<!doctype html>\n<html lang=\"{language}\" dir=\"{direction}\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
+        "<!doctype html>\n<html lang=\"{tag}\" dir=\"{direction}\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>{title}</title>\n{content}\n"
     );
     answer(status).insert_header((header::CONTENT_TYPE, "text/html; charset=utf-8")).body(page)

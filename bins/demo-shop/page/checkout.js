@@ -4,6 +4,7 @@
 // back asks the same question and gets the same Session, in whatever state it is by then.
 
 import { ask, h } from "./kit.js";
+import { locale } from "./language.js";
 import { install, isOn } from "./wallet.js";
 
 /**
@@ -46,7 +47,7 @@ export function mountDropin(place, payment, { onDone, onFailure }) {
     window.dropin.init({
       target: "#dropin",
       id: payment.SessionId,
-      locale: "en_IE",
+      locale: locale(),
       // Where to transfer the money to stays on the screen until the shopper goes on.
       onSuccess: ({ method } = {}) => method === TRANSFER || onDone(),
       onContinue: onDone,

@@ -7,6 +7,7 @@ import { cart, closeCart, listenToOtherTabs, saveCart, setQuantity } from "./car
 import { mountDropin, paidPage, payPage, readPayment, requestPayment, TRANSFER } from "./checkout.js";
 import * as backOffice from "./backoffice.js";
 import { ask, drawing, h, money, say, total } from "./kit.js";
+import { languageChoice } from "./language.js";
 import { convert, promise, readCurrencies } from "./money.js";
 import { message, offerPayLater, questions } from "./paylater.js";
 import { thanks } from "./thanks.js";
@@ -199,6 +200,8 @@ function payView() {
     h("p", { class: "notice", id: "outdated", role: "status", hidden: !(isOwn() && cart().Changed) }, UNDER_WAY),
     h("p", { class: "notice bad", id: "problem", role: "alert", hidden: true }),
     h("h2", { class: "unseen" }, "How to pay"),
+    // The drop-in takes its language when it starts.
+    languageChoice(() => redraw()),
     place,
     h(
       "p",

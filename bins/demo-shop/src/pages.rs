@@ -11,6 +11,7 @@ const CART: &str = include_str!("../page/cart.js");
 const CHECKOUT: &str = include_str!("../page/checkout.js");
 const BACK_OFFICE: &str = include_str!("../page/backoffice.js");
 const KIT: &str = include_str!("../page/kit.js");
+const LANGUAGE: &str = include_str!("../page/language.js");
 const MONEY: &str = include_str!("../page/money.js");
 const PAY_LATER: &str = include_str!("../page/paylater.js");
 const SUBSCRIPTION: &str = include_str!("../page/subscription.js");
@@ -42,6 +43,7 @@ pub(super) enum File {
     Checkout,
     BackOffice,
     Kit,
+    Language,
     Money,
     PayLater,
     Subscription,
@@ -87,6 +89,7 @@ impl File {
             Self::Checkout => file(JAVASCRIPT, CHECKOUT),
             Self::BackOffice => file(JAVASCRIPT, BACK_OFFICE),
             Self::Kit => file(JAVASCRIPT, KIT),
+            Self::Language => file(JAVASCRIPT, LANGUAGE),
             Self::Money => file(JAVASCRIPT, MONEY),
             Self::PayLater => file(JAVASCRIPT, PAY_LATER),
             Self::Subscription => file(JAVASCRIPT, SUBSCRIPTION),

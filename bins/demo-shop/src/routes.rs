@@ -57,6 +57,7 @@ pub(super) fn configure(app: &mut web::ServiceConfig) {
                 .route("/backoffice.js", web::get().to(|| async { File::BackOffice.response() }))
                 .route("/.well-known/apple-developer-merchantid-domain-association", web::get().to(association))
                 .route("/kit.js", web::get().to(|| async { File::Kit.response() }))
+                .route("/language.js", web::get().to(|| async { File::Language.response() }))
                 .route("/money.js", web::get().to(|| async { File::Money.response() }))
                 .route("/paylater.js", web::get().to(|| async { File::PayLater.response() }))
                 .route("/subscription.js", web::get().to(|| async { File::Subscription.response() }))

@@ -8,24 +8,7 @@ function baseOf(source) {
 function isWebAddress(text) {
 	return /^https?:\/\/[^\s/]/i.test(text);
 }
-var FALLBACK = { "ar": ["تعذّر تحميل نموذج الدفع", "تحقق من اتصالك ثم أعد تحميل الصفحة، وإن تكرر ذلك فأبلغ المتجر."], "de": ["Das Zahlungsformular konnte nicht geladen werden", "Prüfen Sie Ihre Verbindung und laden Sie diese Seite neu. Wenn es wieder geschieht, sagen Sie bitte dem Shop Bescheid."], "en": ["The payment form did not load", "Check your connection and load this page again. If it happens again, please tell the shop."] };
-var RENAMED = { no: "nb", iw: "he", in: "id" };
-var TRADITIONAL = /Hant|TW|HK|MO/i;
-var SHAPE = /^([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}))?\b/i;
-function resolveLocale(requests, files) {
-	for (const request of requests) {
-		const match = SHAPE.exec(request ?? "");
-		if (match === null) continue;
-		const [whole, spoken = "", , land] = match;
-		const language = RENAMED[spoken.toLowerCase()] ?? spoken.toLowerCase();
-		const exact = land === void 0 ? language : `${language}-${land.toUpperCase()}`;
-		const written = language === "zh" ? [TRADITIONAL.test(whole) ? "zh-Hant" : "zh-Hans"] : [exact, language, "pt-PT"];
-		const file = written.find((tag) => tag.startsWith(language) && files.includes(tag));
-		if (file === void 0) continue;
-		return { file, format: land === void 0 ? file : exact, direction: /^(ar|he)/.test(file) ? "rtl" : "ltr" };
-	}
-	return { file: "en", format: "en", direction: "ltr" };
-}
+var ENGLISH = ["The payment form did not load", "Check your connection and load this page again. If it happens again, please tell the shop."];
 var nonce = document.currentScript?.nonce ?? "";
 var PRELOAD_TIMEOUT_MS = 3e3;
 async function load([address, integrity], base2) {
@@ -310,7 +293,7 @@ var Entry = class {
 		setNotice(this.notice, text);
 	}
 };
-var accordion_default = '.entry,.status{overflow:hidden;border:0 solid var(--d-line);border-width:var(--accordion--border-top-width,1px) var(--accordion--border-right-width,1px) var(--accordion--border-bottom-width,1px) var(--accordion--border-left-width,1px);border-radius:inherit;background-color:var(--d-content)}.accordion{display:grid;gap:8px;border-radius:inherit}.head{position:relative;display:flex;flex-wrap:wrap;align-items:center;gap:6px 10px;min-block-size:60px;padding:10px 20px;padding-inline-end:52px;background-color:var(--d-header)}.title{font-weight:600;overflow-wrap:anywhere}.head .title{flex:1;min-block-size:24px}.toggle{display:flex;align-items:center;gap:12px;padding:0;border:0;background:none;color:inherit;font:inherit;cursor:pointer}.toggle:after{content:"";position:absolute;inset:0}.toggle:focus-visible{outline:none}.toggle:focus-visible:after{outline:2px solid var(--d-primary);outline-offset:-4px;border-radius:var(--d-input-radius)}.method{inline-size:36px;color:var(--d-primary)}.chevron{position:absolute;inset-block:0;inset-inline-end:18px;margin-block:auto;color:var(--d-muted);transition:rotate .18s}[aria-expanded=true] .chevron{rotate:180deg}.head:hover .chevron{color:var(--d-hover)}.marks{display:flex;flex-wrap:wrap}.marks:empty{display:none}.marks{gap:6px}.toggle[aria-disabled]{cursor:default}.entry:has(.toggle[aria-disabled][aria-expanded=false]){opacity:.55}.head:has(.toggle[aria-disabled]) .chevron{visibility:hidden}.test{padding:2px 8px;border:1px solid var(--d-notice-line);border-radius:99px;background-color:var(--d-notice);color:var(--d-notice-text);font-size:12px;font-weight:600}@container (max-width: 420px){.head{align-content:start;padding-block:15px;padding-inline-end:20px}.loading .head,.head:has(.marks .mark){min-block-size:84px}.marks{flex-basis:100%;gap:4px;padding-inline-start:48px}.chevron{inset-block:15px auto}.test{margin-inline-end:32px}}.panel{display:grid;grid-template-rows:1fr;transition:grid-template-rows .22s,visibility .22s}.panel[inert]{grid-template-rows:0fr;visibility:hidden}.clip{overflow:hidden}.body{position:relative;padding:14px 20px 20px}.line{padding-block-end:12px;overflow-wrap:anywhere;text-wrap:pretty}.plain{min-block-size:32px;padding:4px 8px;border:0;border-radius:var(--d-button-radius);background:none;color:var(--d-primary);font:inherit;font-size:14px;cursor:pointer}.plain:hover{color:var(--d-hover);text-decoration:underline}.plain:focus-visible{outline:2px solid var(--d-primary);outline-offset:-2px}';
+var accordion_default = '.entry,.status{overflow:hidden;border:0 solid var(--d-line);border-width:var(--accordion--border-top-width,1px) var(--accordion--border-right-width,1px) var(--accordion--border-bottom-width,1px) var(--accordion--border-left-width,1px);border-radius:inherit;background-color:var(--d-content)}.accordion{display:grid;gap:8px;border-radius:inherit}.head{position:relative;display:flex;flex-wrap:wrap;align-items:center;gap:6px 10px;min-block-size:60px;padding:10px 20px;padding-inline-end:52px;background-color:var(--d-header)}.title{font-weight:600;overflow-wrap:anywhere}.head .title{flex:1 1 auto;min-block-size:24px}.toggle{display:flex;align-items:center;gap:12px;padding:0;border:0;background:none;color:inherit;font:inherit;text-align:start;cursor:pointer}.toggle:after{content:"";position:absolute;inset:0}.toggle:focus-visible{outline:none}.toggle:focus-visible:after{outline:2px solid var(--d-primary);outline-offset:-4px;border-radius:var(--d-input-radius)}.method{inline-size:36px;color:var(--d-primary)}.chevron{position:absolute;inset-block:0;inset-inline-end:18px;margin-block:auto;color:var(--d-muted);transition:rotate .18s}[aria-expanded=true] .chevron{rotate:180deg}.head:hover .chevron{color:var(--d-hover)}.marks{display:flex;flex-wrap:wrap}.marks:empty{display:none}.marks{gap:6px}.toggle[aria-disabled]{cursor:default}.entry:has(.toggle[aria-disabled][aria-expanded=false]){opacity:.55}.head:has(.toggle[aria-disabled]) .chevron{visibility:hidden}.test{padding:2px 8px;border:1px solid var(--d-notice-line);border-radius:99px;background-color:var(--d-notice);color:var(--d-notice-text);font-size:12px;font-weight:600}@container (max-width: 420px){.head{align-content:start;padding-block:15px}.loading .head,.head:has(.marks .mark){min-block-size:84px}.marks{flex:1 0 100%;gap:4px;margin-inline-end:-32px;padding-inline-start:48px}.chevron{inset-block:15px auto}}.panel{display:grid;grid-template-rows:1fr;transition:grid-template-rows .22s,visibility .22s}.panel[inert]{grid-template-rows:0fr;visibility:hidden}.clip{overflow:hidden}.body{position:relative;padding:14px 20px 20px}.line{padding-block-end:12px;overflow-wrap:anywhere;text-wrap:pretty}.plain{min-block-size:32px;padding:4px 8px;border:0;border-radius:var(--d-button-radius);background:none;color:var(--d-primary);font:inherit;font-size:14px;cursor:pointer}.plain:hover{color:var(--d-hover);text-decoration:underline}.plain:focus-visible{outline:2px solid var(--d-primary);outline-offset:-2px}';
 var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;flex:none;inline-size:36px;block-size:24px;border-radius:4px;box-shadow:0 0 0 1px color-mix(in srgb,currentcolor 22%,transparent);direction:ltr}span.mark{inline-size:auto;padding-inline:6px;font-size:11px;font-weight:700}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
 var shell_default = ":host{display:block}.root{container-type:inline-size;border-radius:var(--accordion--border-radius,12px);background-color:var(--color-app,transparent);text-align:start;letter-spacing:normal;text-transform:none}.waiting .accordion,.root:not(.waiting) .status{display:none}.bare{overflow:visible;border:0;background:none}.bare>.head{display:none}.bare>.panel>.clip>.body{padding:0}.root>.notice{margin-block:0 12px}.body iframe{display:block;inline-size:calc(100% + 8px);block-size:375px;margin:-4px;border:0;color-scheme:inherit;transition:opacity .16s}.loading .body iframe{opacity:0}.skeleton{position:absolute;inset:14px 20px auto;display:grid;gap:32px}.root:not(.loading) .skeleton{display:none}.bones{display:grid;gap:8px}.two{display:grid;grid-template-columns:1fr 1fr;gap:14px}.bone{block-size:48px;border-radius:var(--d-input-radius);background-color:color-mix(in srgb,var(--d-text) 9%,transparent);animation:breathe 1.6s ease-in-out infinite}.label{inline-size:96px;block-size:16px}@keyframes breathe{50%{opacity:.5}}.end{display:grid;justify-items:center;gap:8px;padding:40px 24px 44px;text-align:center}[tabindex]:focus{outline:none}.end .title{font-size:20px}.end p{max-inline-size:min(44ch,100%);overflow-wrap:anywhere;color:var(--d-muted);text-wrap:pretty}.status .spinner{inline-size:36px;block-size:36px;margin-block-end:8px;border-width:3px;color:var(--d-primary)}.status .pay{inline-size:auto;margin-block-start:12px;padding-inline:28px}.badge{padding:14px;border-radius:50%;background-color:color-mix(in srgb,currentcolor 14%,transparent);line-height:0}.badge .icon{inline-size:28px;block-size:28px;stroke-width:2.5}.done .badge{color:var(--d-good)}.fail .badge{color:var(--d-error)}dl{inline-size:100%;margin:16px 0 0;text-align:start}dl div{padding-block:10px;border-block-start:1px solid var(--d-line)}dt{color:var(--d-muted);font-size:14px}dd{display:flex;justify-content:space-between;align-items:center;gap:12px;margin:0;font-weight:600}bdi{min-inline-size:0;overflow-wrap:anywhere}";
 var sheet;
@@ -473,6 +456,7 @@ var View = class {
 var HANDSHAKE_MS = 35e3;
 var HELLO_MS = 700;
 var PAUSES_MS = [500, 1e3, 2e3];
+var WORDS_TIMEOUT_MS = 1e3;
 function tell(callback) {
 	try {
 		callback();
@@ -497,6 +481,7 @@ var Dropin = class {
 		this.busy = false;
 		this.enabled = false;
 		this.change = "";
+		this.retired = false;
 		this.selected = earlier?.options.id === options.id ? earlier.selected : CARDS;
 		const source = new URL("frame.html", base2);
 		const lang = document.documentElement.lang;
@@ -524,6 +509,10 @@ var Dropin = class {
 		this.view.element.remove();
 	}
 	retire() {
+		this.retired = true;
+		this.stop();
+	}
+	stop() {
 		this.state = "over";
 		this.stopTimer();
 		this.disconnect();
@@ -693,7 +682,7 @@ var Dropin = class {
 		tell(() => this.options.onSubmitEnabledChange?.(enabled));
 	}
 	end(kind, title, text, details = []) {
-		this.retire();
+		this.stop();
 		this.watch();
 		this.setEnabled(false);
 		this.view.showEnd(kind, title, text, details, () => this.goOn());
@@ -705,12 +694,26 @@ var Dropin = class {
 	fail(errorCode, cause, title, text) {
 		if (!this.host.isConnected) return this.leave();
 		if (cause !== "") console.error(`Dropin: ${errorCode}: ${cause}`);
-		const locale = resolveLocale([this.options.locale ?? null, document.documentElement.lang, ...navigator.languages], Object.keys(FALLBACK));
-		const [ownTitle, ownText] = FALLBACK[locale.file] ?? ["", ""];
-		if (title === "") this.view.speak(locale.format, locale.direction);
-		const errorMessage = text || ownText;
-		this.end("fail", title || ownTitle, errorMessage);
+		if (text !== "") return this.endFailed(errorCode, title, text);
+		this.stop();
+		void this.ownWords().then((words) => {
+			if (this.retired || !this.host.isConnected) return;
+			this.view.speak(words.lang, words.dir);
+			this.endFailed(errorCode, words.title, words.text);
+		});
+	}
+	endFailed(errorCode, title, errorMessage) {
+		this.end("fail", title, errorMessage);
 		tell(() => this.options.onFailure?.({ errorCode, errorMessage }));
+	}
+	async ownWords() {
+		const [title, text] = ENGLISH;
+		const english = { lang: "en", dir: "ltr", title, text };
+		const languages = [this.options.locale, document.documentElement.lang, ...navigator.languages].filter((language) => language !== void 0);
+		if (/^en(?![a-z])/i.test(languages.find((language) => language !== "") ?? "")) return english;
+		const late = new Promise((resolve) => setTimeout(resolve, WORDS_TIMEOUT_MS, null));
+		const part = await Promise.race([load(["./fallback.js?e94db04ebdbd","sha256-6U2wTr29mSTiyUt51XvqR9GTLOkvSNBKPzo3TsFkqLs="], this.base).catch(() => null), late]);
+		return part?.wordsIn(languages) ?? english;
 	}
 };
 var KINDS = {

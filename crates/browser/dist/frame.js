@@ -1,27 +1,49 @@
 // Dropin: frame.js. Built from crates/browser/src by `npm run build`; do not edit.
 (() => {
-var ADDRESSES = { "ar": "locales/ar.json?48eb747d9fbd", "de": "locales/de.json?9c76fbaee6fc", "en": "locales/en.json?7b9bbd0002ac" };
+var FINGERPRINTS = { "ar": "dae7fb396823", "bg": "be253a6dd24f", "cs": "5a2c7b3ff59a", "da": "13c8b60b6685", "de": "067c52514701", "el": "95fb9ca6e3cf", "en": "7b16c6e54e92", "es": "47dccfd7be1d", "et": "99ed29aca1b4", "fi": "4497c7e042c1", "fr": "51e1a0ec0732", "he": "dc649917ad30", "hr": "5bef6ec040f2", "hu": "7e9259f02a46", "id": "c933e40a5199", "it": "875470198687", "ja": "8d6cf624cd5d", "ko": "5f12fba30a60", "lt": "923af026de8c", "lv": "0bac7690aa5b", "ms": "39b7c9fbc108", "nb": "27b7ebe662be", "nl": "84e74e8aac82", "pl": "77bcb319013d", "pt-BR": "beaa8b2b811b", "pt-PT": "b0b79b1f1c4e", "ro": "3298951019f1", "ru": "1286ba940fad", "sk": "cba476efe420", "sl": "678d6582ea77", "sv": "d563145b2cbf", "th": "0ffa4c13e1f3", "tr": "3e2c13954a8c", "vi": "483063c07bf4", "zh-Hans": "e01904c9e221", "zh-Hant": "187eb4deb57f", "en-XA": "e7fadf06f565", "en-XC": "0c6a3f79ca43" };
 function baseOf(source) {
 	const url = new URL(source);
 	const folder = /^.*\/v1\//.exec(url.pathname)?.[0];
 	return new URL(folder ?? ".", url);
 }
-var RENAMED = { no: "nb", iw: "he", in: "id" };
-var TRADITIONAL = /Hant|TW|HK|MO/i;
-var SHAPE = /^([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}))?\b/i;
-function resolveLocale(requests, files) {
+var rightToLeft = ["ar", "he"];
+var aliases = {
+	in: "id",
+	iw: "he",
+	mo: "ro",
+	nn: "nb",
+	no: "nb",
+	pt: "pt-PT",
+	zh: "zh-Hans",
+	"zh-HK": "zh-Hant",
+	"zh-MO": "zh-Hant",
+	"zh-TW": "zh-Hant"
+};
+var ALIASES = aliases;
+var isLetters = (part2, least, most = least) => part2 !== void 0 && part2.length >= least && part2.length <= most && /^[a-z]+$/i.test(part2);
+function choose(request, tags) {
+	const [spoken, second, third] = request.split(/[-_]/);
+	if (!isLetters(spoken, 2, 3)) return null;
+	const language = spoken.toLowerCase();
+	const script = isLetters(second, 4) ? second : void 0;
+	const land = script === void 0 ? second : third;
+	const country = isLetters(land, 2) ? land.toUpperCase() : void 0;
+	const wanted = [
+		...script === void 0 ? [] : [`${language}-${script.charAt(0).toUpperCase()}${script.slice(1).toLowerCase()}`],
+		...country === void 0 || script !== void 0 ? [] : [`${language}-${country}`],
+		language
+	];
+	const tag = wanted.map((one) => ALIASES[one] ?? one).find((one) => tags.includes(one));
+	if (tag === void 0) return null;
+	const format = country === void 0 ? tag : `${tag.replace(/-[A-Z]{2}$/, "")}-${country}`;
+	return { tag, format, direction: rightToLeft.includes(tag) ? "rtl" : "ltr" };
+}
+function resolveLocale(requests, tags) {
 	for (const request of requests) {
-		const match = SHAPE.exec(request ?? "");
-		if (match === null) continue;
-		const [whole, spoken = "", , land] = match;
-		const language = RENAMED[spoken.toLowerCase()] ?? spoken.toLowerCase();
-		const exact = land === void 0 ? language : `${language}-${land.toUpperCase()}`;
-		const written = language === "zh" ? [TRADITIONAL.test(whole) ? "zh-Hant" : "zh-Hans"] : [exact, language, "pt-PT"];
-		const file = written.find((tag) => tag.startsWith(language) && files.includes(tag));
-		if (file === void 0) continue;
-		return { file, format: land === void 0 ? file : exact, direction: /^(ar|he)/.test(file) ? "rtl" : "ltr" };
+		const chosen = choose(request ?? "", tags);
+		if (chosen !== null) return chosen;
 	}
-	return { file: "en", format: "en", direction: "ltr" };
+	return { tag: "en", format: "en", direction: "ltr" };
 }
 var nonce = document.currentScript?.nonce ?? "";
 var PRELOAD_TIMEOUT_MS = 3e3;
@@ -101,8 +123,8 @@ var Api = class {
 		this.base = base;
 		this.session = `shopper/session/${encodeURIComponent(sessionId)}`;
 	}
-	strings(address, signal) {
-		return this.persist(address, { cache: "default" }, 7, signal, "pay");
+	strings(address, proof) {
+		return this.persist(address, { cache: "default" }, 5, new AbortController().signal, proof);
 	}
 	view(signal) {
 		return this.persist(this.session, {}, 7, signal, "State");
@@ -267,8 +289,8 @@ function applyEdit(mask, held, raw, rawCaret, kind) {
 	let before = toDigits(text.slice(0, caret));
 	let after = toDigits(text.slice(caret));
 	if (kind === "insert") {
-		const kept = commonLength(held.slice(0, Math.max(0, held.length - after.length)), before);
-		while (before.length > kept && withLead(mask, before + after).length > mask.max(withLead(mask, before + after))) before = before.slice(0, -1);
+		const kept2 = commonLength(held.slice(0, Math.max(0, held.length - after.length)), before);
+		while (before.length > kept2 && withLead(mask, before + after).length > mask.max(withLead(mask, before + after))) before = before.slice(0, -1);
 	} else if (before + after === held) {
 		if (kind === "backward") before = before.slice(0, -1);
 		else after = after.slice(1);
@@ -661,8 +683,10 @@ function isShellMessage(value) {
 	return matches(value, SHELL_SHAPES);
 }
 var decimals = ({ MinorUnits }) => ({ minimumFractionDigits: MinorUnits, maximumFractionDigits: MinorUnits });
+var kept = (symbol, locale) => rightToLeft.includes(new Intl.Locale(locale).language) && /^[A-Z]+[^A-Z]$/.test(symbol) ? `${symbol}‎` : symbol;
 function amountOf(view, locale) {
-	return new Intl.NumberFormat(locale, { style: "currency", currency: view.Currency, ...decimals(view) }).format(view.TotalAmount);
+	const parts = new Intl.NumberFormat(locale, { style: "currency", currency: view.Currency, ...decimals(view) }).formatToParts(view.TotalAmount);
+	return parts.map(({ type, value }) => type === "currency" ? kept(value, locale) : value).join("");
 }
 function plainAmountOf(view, locale) {
 	return new Intl.NumberFormat(locale, { useGrouping: false, numberingSystem: "latn", ...decimals(view) }).format(view.TotalAmount);
@@ -676,12 +700,15 @@ var TYPED = [
 	["PaymentReference", "bankReference"]
 ];
 var asPrinted = (iban) => iban.replace(/\s/g, "").replace(/(.{4})(?=.)/g, "$1 ");
+function countryOf(code, locale) {
+	return /^[A-Z]{2}$/.test(code) ? new Intl.DisplayNames(locale, { type: "region" }).of(code) ?? code : code;
+}
 function detailsOf(strings, locale, view, bank) {
 	const typed = TYPED.map(([member, key]) => {
 		const copy = bank[member] ?? "";
 		return { label: say(strings, key), text: member === "Iban" ? asPrinted(copy) : copy, copy };
 	});
-	const place = [bank.City, bank.Country].filter(Boolean).join(", ");
+	const place = [bank.City, countryOf(bank.Country ?? "", locale)].filter(Boolean).join(", ");
 	return [
 		{ label: say(strings, "bankAmount"), text: amountOf(view, locale), copy: plainAmountOf(view, locale) },
 		...typed,
@@ -710,8 +737,8 @@ function consentOf(view, locale, ticked) {
 	return { Consent: { TextVersion, Locale: `${language}_${region}` } };
 }
 var isCard = (method) => method.Class === "Card";
-function cardEntry(strings, schemes) {
-	const names = schemes.map((method) => method.Name).join(", ");
+function cardEntry(strings, locale, schemes) {
+	const names = new Intl.ListFormat(locale.format).format(schemes.map((method) => method.Name));
 	const marks = schemes.map((method) => [drawingOf(method.Id), method.Name]);
 	return { id: CARDS, name: say(strings, "card"), icon: "card", drawing: "", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
 }
@@ -740,7 +767,7 @@ function viewModelOf(strings, locale, { SavedCards: _saved, ...view }, listed) {
 		frameTitle: say(strings, "frameTitle"),
 		testMode: view.Sandbox ? say(strings, "testMode") : "",
 		listed,
-		methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
+		methods: schemes.length > 0 ? [cardEntry(strings, locale, schemes), ...others] : others,
 		view,
 		strings
 	};
@@ -784,12 +811,12 @@ var WARNED = {
 	CardVerificationCodeInvalid: "code"
 };
 var Checkout = class {
-	constructor(api, sessionId, link, forms, strings, locale, view) {
+	constructor(api, sessionId, link, forms, texts, locale, view) {
 		this.api = api;
 		this.sessionId = sessionId;
 		this.link = link;
 		this.forms = forms;
-		this.strings = strings;
+		this.texts = texts;
 		this.locale = locale;
 		this.view = view;
 		this.phase = "paying";
@@ -799,13 +826,20 @@ var Checkout = class {
 		this.sent = null;
 		this.away = "";
 		this.awayAttempt = "";
+		this.told = false;
 		this.expiry = Infinity;
+	}
+	async start() {
+		const fresh = this.view.State === "CREATED" && this.view.Attempt === void 0;
+		if (!fresh) await this.waitForTexts(this.flow.signal);
+		this.begin();
+		void this.complete();
 	}
 	begin(notice = this.failureOf(this.view.Attempt)) {
 		this.watchExpiry();
 		if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
-		const there = this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
-		this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view, this.forms.listed) });
+		const there = this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
+		this.showModel();
 		this.forms.open(this.byCard);
 		if (!there) whenDrawn(() => this.forms.focusHeading());
 		if (this.view.State === "CREATED") this.openForm(notice);
@@ -836,6 +870,9 @@ var Checkout = class {
 		this.notify("");
 		this.setBusy(true, card === null ? this.paying : "");
 		if (card !== null) announce(this.paying);
+		const complete = await this.complete();
+		if (signal.aborted) return;
+		if (!complete) return this.openForm(this.say("notSent"));
 		this.sent = form;
 		const AttemptId = openAttempt(this.sessionId);
 		const ContractId = form === null ? "" : this.forms.contract;
@@ -868,13 +905,25 @@ var Checkout = class {
 		const left = cards.filter(({ ContractId }) => ContractId !== contract);
 		this.view = { ...this.view, SavedCards: left };
 		this.forms.contract = (left[place] ?? left.at(-1))?.ContractId ?? "";
-		this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
+		this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
 		this.select(this.method);
 		this.forms.focusHeading();
 		announce(this.say("removed"));
 	}
 	checkExpiry() {
 		if (this.phase === "form" && Date.now() > this.expiry) void this.reload();
+	}
+	showModel() {
+		this.told = this.texts.whole;
+		this.link.send({ type: "ready", model: viewModelOf(this.texts.strings, this.locale, this.view, this.forms.listed) });
+	}
+	async complete() {
+		const complete = await this.texts.complete();
+		if (complete && !this.told) this.showModel();
+		return complete;
+	}
+	async waitForTexts(signal) {
+		while (!await this.texts.complete() && !signal.aborted) await pause(LONG_PAUSE_MS, signal);
 	}
 	get byCard() {
 		return this.method === CARDS;
@@ -894,6 +943,7 @@ var Checkout = class {
 		if (signal.aborted || answer.kind === "unreachable") return;
 		if (answer.kind === "refused") return this.fail(answer.code);
 		await this.forms.prepare(answer.body, false);
+		await this.waitForTexts(signal);
 		if (signal.aborted) return;
 		const before = this.view;
 		this.view = answer.body;
@@ -999,7 +1049,7 @@ var Checkout = class {
 	failureOf(attempt) {
 		if (attempt === void 0) return void 0;
 		const key = `again.${attempt.ErrorCode}`;
-		const text = this.say(key in this.strings ? key : "again.other");
+		const text = this.say(key in this.texts.strings ? key : "again.other");
 		return attempt.AttemptsLeft === 1 ? `${text} ${this.say("lastTry")}` : text;
 	}
 	watchExpiry() {
@@ -1065,12 +1115,12 @@ var Checkout = class {
 		this.end();
 		const what = bank ? "bank" : isFree(this.view) ? "saved" : "done";
 		const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
-		const details = bank ? detailsOf(this.strings, this.locale.format, this.view, bank) : [];
+		const details = bank ? detailsOf(this.texts.strings, this.locale.format, this.view, bank) : [];
 		this.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });
 	}
 	fail(code) {
 		this.end();
-		const text = this.strings[`failed.${code}`] ?? this.say("failed.other");
+		const text = this.texts.strings[`failed.${code}`] ?? this.say("failed.other");
 		this.link.fail(code, "", this.say("failedTitle"), text);
 	}
 	end() {
@@ -1097,7 +1147,7 @@ var Checkout = class {
 		return amountOf(view, this.locale.format);
 	}
 	say(key, values) {
-		return say(this.strings, key, values);
+		return say(this.texts.strings, key, values);
 	}
 	changeOf(before, now) {
 		const [was, amount] = [this.amountOf(before), this.amountOf(now)];
@@ -1211,7 +1261,29 @@ var Link = class {
 		this.send({ type: "fail", code, cause, title, text, lang, dir });
 	}
 };
-var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:12px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:60px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.agreement{color:var(--d-muted);font-size:13px;line-height:18px}.total{padding-block:8px 2px;font-weight:600}.choice{display:flex;align-items:flex-start;gap:10px}.choice label{margin:0;line-height:20px;cursor:pointer}.choice input{flex:none;inline-size:20px;block-size:20px;margin:0;accent-color:var(--d-primary);opacity:1;cursor:pointer}.choice input[aria-disabled]{opacity:.72;cursor:default}.choice:not([hidden])+.agreement{padding-block-start:4px;padding-inline-start:30px}";
+var SECOND = "outcomes";
+var Texts = class _Texts {
+	constructor(api, held) {
+		this.api = api;
+		this.held = held;
+		this.whole = false;
+		this.strings = held;
+	}
+	static async load(api, address) {
+		const answer = await api.strings(address, "pay");
+		return answer.kind === "ok" ? new _Texts(api, answer.body) : null;
+	}
+	complete() {
+		return this.loading ??= this.api.strings(this.strings[SECOND] ?? "", "doneTitle").then((answer) => this.add(answer));
+	}
+	add(answer) {
+		this.whole = answer.kind === "ok";
+		if (answer.kind === "ok") Object.assign(this.held, answer.body);
+		else this.loading = void 0;
+		return this.whole;
+	}
+};
+var frame_default = "html{background-color:var(--d-content);overflow-y:hidden;-webkit-text-size-adjust:100%}body{margin:0}#app{padding:4px}form{display:grid;gap:10px}.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(110px,1fr));column-gap:14px}label{display:block;margin-block-end:6px;font-size:14px;font-weight:500}.box{position:relative}input{inline-size:100%;block-size:48px;padding-inline:14px;border:0 solid var(--d-input-line);border-width:var(--input--border-top-width,1px) var(--input--border-right-width,1px) var(--input--border-bottom-width,1px) var(--input--border-left-width,1px);border-radius:var(--d-input-radius);background-color:var(--d-input);color:var(--d-input-text);font:inherit;font-variant-numeric:tabular-nums}[dir=rtl] input[dir=ltr]{text-align:end}input::placeholder{color:inherit;opacity:.68}input:focus-visible{outline:2px solid var(--d-primary);outline-offset:1px;border-color:var(--d-primary)}input[aria-invalid]{border-color:var(--d-error);box-shadow:inset 0 0 0 1px var(--d-error);outline-color:var(--d-error)}input:read-only{opacity:.72}input:autofill{-webkit-text-fill-color:var(--d-input-text);box-shadow:inset 0 0 0 48px color-mix(in srgb,var(--d-primary) 10%,var(--d-input))}.box .icon,.box .mark{position:absolute;inset-block:0;inset-inline-end:10px;margin-block:auto;color:var(--d-input-text);pointer-events:none}.box .icon{opacity:.55}.number input{padding-inline-end:51px}.under{min-block-size:22px;padding-block-start:4px;font-size:13px;line-height:18px}label,.under{overflow-wrap:anywhere;-webkit-hyphens:auto;hyphens:auto;hyphenate-limit-chars:14}.hint{color:var(--d-muted)}.error{display:flex;gap:5px;color:var(--d-error)}.error .icon{inline-size:16px;block-size:16px;margin-block-start:1px;stroke-width:2.25}.agreement{color:var(--d-muted);font-size:13px;line-height:18px}.total{padding-block:8px 2px;font-weight:600}.choice{display:flex;align-items:flex-start;gap:10px}.choice label{margin:0;line-height:20px;cursor:pointer}.choice input{flex:none;inline-size:20px;block-size:20px;margin:0;accent-color:var(--d-primary);opacity:1;cursor:pointer}.choice input[aria-disabled]{opacity:.72;cursor:default}.choice:not([hidden])+.agreement{padding-block-start:4px;padding-inline-start:30px}";
 var tokens_default = "[data-scheme]{color-scheme:light;--d-font:system-ui, sans-serif;--d-primary:var(--color-primary,#2b4acb);--d-hover:var(--color-hover,#2039a3);--d-header:var(--color-header,#fff);--d-content:var(--color-content,#fff);--d-text:var(--font-color,#1a2030);--d-muted:color-mix(in srgb, var(--d-text) 72%, transparent);--d-line:var(--accordion--border-color,#d5d9e2);--d-input:var(--input--background-color,#fff);--d-input-text:var(--input--font-color,#1a2030);--d-input-line:var(--input--border-color,#858d9f);--d-input-radius:var(--input--border-radius,8px);--d-button-radius:var(--button--border-radius,8px);--d-error:#b3261e;--d-good:#1b7a43;--d-notice:#fff6dc;--d-notice-line:#d9a514;--d-notice-text:#3d2f00;color:var(--d-text);font:400 16px/1.4 var(--d-font)}[data-scheme=dark]{color-scheme:dark;--d-primary:var(--color-primary,#9db4ff);--d-hover:var(--color-hover,#bccbff);--d-header:var(--color-header,#1b1f29);--d-content:var(--color-content,#1b1f29);--d-text:var(--font-color,#eceff6);--d-line:var(--accordion--border-color,#373e4d);--d-input:var(--input--background-color,#11141b);--d-input-text:var(--input--font-color,#eceff6);--d-input-line:var(--input--border-color,#798298);--d-error:#ffa199;--d-good:#7ddba0;--d-notice:#332a0d;--d-notice-line:#b98e1d;--d-notice-text:#ffeab3}*{box-sizing:border-box}p{margin:0}[hidden]{display:none!important}.unseen{position:absolute;inline-size:1px;block-size:1px;overflow:hidden;clip-path:inset(50%)}.icon{inline-size:24px;block-size:24px;flex:none;fill:none;stroke:currentcolor;stroke-width:1.75;stroke-linecap:round;stroke-linejoin:round}.mark{display:grid;place-items:center;flex:none;inline-size:36px;block-size:24px;border-radius:4px;box-shadow:0 0 0 1px color-mix(in srgb,currentcolor 22%,transparent);direction:ltr}span.mark{inline-size:auto;padding-inline:6px;font-size:11px;font-weight:700}.notice{display:flex;gap:10px;margin-block:4px 12px;padding:12px 14px;border:1px solid var(--d-notice-line);border-radius:var(--d-input-radius);background-color:var(--d-notice);color:var(--d-notice-text);font-size:14px}.pay{display:flex;align-items:center;justify-content:center;gap:8px;inline-size:100%;min-block-size:52px;margin-block-start:4px;padding:10px 16px;border:1px solid transparent;border-radius:var(--d-button-radius);background-color:var(--d-primary);color:var(--d-on-primary,#fff);font:inherit;font-weight:600;cursor:pointer;transition:background-color .12s}.pay .icon{inline-size:18px;block-size:18px;stroke-width:2}.pay:hover{background-color:var(--d-hover);color:var(--d-on-hover,#fff)}.pay:focus-visible{outline:2px solid var(--d-primary);outline-offset:2px}.spinner{inline-size:18px;block-size:18px;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .9s linear infinite}.pay .spinner,[aria-busy=true] .lock{display:none}[aria-busy=true] .spinner{display:block}@keyframes turn{to{transform:rotate(1turn)}}@media(prefers-reduced-motion:reduce){*{transition:none!important;animation-duration:4s!important}}";
 var SAVED_TIMEOUT_MS = 5e3;
 var CAUSES = {
@@ -1228,16 +1300,18 @@ function embedded() {
 		return { Code: "SERVICE_UNAVAILABLE", Message: "" };
 	}
 }
-function refuse({ origin }, link, strings, code, message = "") {
+async function refuse({ origin }, link, texts, code, message = "") {
+	const strings = texts !== null && await texts.complete() ? texts.strings : {};
 	const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
 	link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
 }
 var saved;
 function savedPart() {
 	const late = new Promise((resolve) => setTimeout(resolve, SAVED_TIMEOUT_MS, null));
-	return saved ??= Promise.race([load(["./saved.js?0b239eec3421","sha256-CyOe7DQhGyVrmcTppPKBcFsQCpONOH8X2tta8Zd3+E8="], location.href).catch(() => null), late]);
+	return saved ??= Promise.race([load(["./saved.js?40612cab416b","sha256-QGEsq0FrHId0bBCLFWIRA2tbLQmGbqDAs41/yjYzO4Y="], location.href).catch(() => null), late]);
 }
-function start(offer, link, api, sessionId, strings, view, locale) {
+function start(offer, link, api, sessionId, texts, view, locale) {
+	const { strings } = texts;
 	const schemes = view.PaymentMethods.filter(isCard);
 	const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
 	const form = new CardForm(strings, schemes.map((method) => method.Id), events);
@@ -1245,7 +1319,7 @@ function start(offer, link, api, sessionId, strings, view, locale) {
 	const forms = new Forms(form, async () => {
 		const part2 = await savedPart();
 		if (part2 === null || headingLevel === void 0) return null;
-		const list = new part2.SavedCards(strings, cardEntry(strings, schemes), form.element, {
+		const list = new part2.SavedCards(strings, cardEntry(strings, locale, schemes), form.element, {
 			codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
 			brandNamed,
 			drawingOf,
@@ -1262,10 +1336,10 @@ function start(offer, link, api, sessionId, strings, view, locale) {
 		begin = async () => {
 		};
 		await forms.prepare(view, true);
-		checkout.begin();
+		await checkout.start();
 		watchHeight((height) => link.send({ type: "size", height }));
 	};
-	const checkout = new Checkout(api, sessionId, link, forms, strings, locale, view);
+	const checkout = new Checkout(api, sessionId, link, forms, texts, locale, view);
 	link.listen((message) => {
 		if (message.type === "setup") {
 			forms.hideButton(message.hideSubmitButton);
@@ -1295,24 +1369,23 @@ async function boot(script) {
 	dress();
 	const query = new URLSearchParams(location.search);
 	const sessionId = query.get("session") ?? "";
-	const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], Object.keys(ADDRESSES));
+	const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], Object.keys(FINGERPRINTS));
 	document.documentElement.lang = locale.format;
 	document.documentElement.dir = locale.direction;
 	const api = new Api(baseOf(script), sessionId);
 	const view = embedded();
 	if ("State" in view && view.SavedCards?.length) void savedPart();
-	const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
+	const loading = Texts.load(api, `locales/${locale.tag}.json?${FINGERPRINTS[locale.tag]}`);
 	const offer = await offered;
 	const link = new Link(offer.port);
 	link.send({ type: "hello" });
 	const texts = await loading;
-	if (texts.kind !== "ok") return refuse(offer, link, {}, "SERVICE_UNAVAILABLE");
-	const strings = texts.body;
-	if (!("State" in view)) return refuse(offer, link, strings, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
-	if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, strings, "ORIGIN_NOT_ALLOWED");
-	document.title = say(strings, "frameTitle");
-	if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, strings, "NO_PAYMENT_METHOD");
-	start(offer, link, api, sessionId, strings, view, locale);
+	if (texts === null) return refuse(offer, link, null, "SERVICE_UNAVAILABLE");
+	if (!("State" in view)) return refuse(offer, link, texts, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
+	if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, texts, "ORIGIN_NOT_ALLOWED");
+	document.title = say(texts.strings, "frameTitle");
+	if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, texts, "NO_PAYMENT_METHOD");
+	start(offer, link, api, sessionId, texts, view, locale);
 }
 void boot(document.currentScript.src);
 })();

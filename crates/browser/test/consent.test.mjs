@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { endPanel, fill, openShop, until, useWorld, world } from "./harness.mjs";
 
@@ -8,25 +8,27 @@ useWorld();
 
 const root = new URL("..", import.meta.url);
 
-/** The text of each language under the version that contracts name; a contract's consent is worth as much as this is true. */
-const AGREED = { "2026-11": "05049101ca9b273f", "2026-11-one-click": "b8810b35252314fd", "2026-11-unscheduled": "5d6b6f42df323324" };
+/** What each version says in each language, as a digest; a contract's consent is worth as much as this is true. */
+const AGREED = JSON.parse(readFileSync(new URL("agreed.json", import.meta.url), "utf8"));
 
 const sent = (session) => JSON.parse(world.mock.calls("POST", `${session}/submit`)[0].body);
 
-test("what a version of a consent says never changes", () => {
+test("what a version of a consent says in a language never changes", () => {
   const source = readFileSync(new URL("src/frame/consent.ts", root), "utf8");
   const versions = [...source.matchAll(/^ {2}"?([\w.]+)"?: "(2[^"]+)",$/gm)].map(([, key, version]) => [key, version]);
-  assert.deepEqual(versions.map(([, version]) => version), Object.keys(AGREED), "src/frame/consent.ts");
-  const names = readdirSync(new URL("locales", root)).sort();
-  for (const [key, version] of versions) {
-    const texts = names.map((name) => {
-      const strings = JSON.parse(readFileSync(new URL(`locales/${name}`, root), "utf8"));
-      // What is ticked is read with its label.
-      return `${name} ${key === "agree" ? "" : `${strings.saveCard} `}${strings[key]}`;
-    });
-    const hash = createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 16);
-    assert.equal(hash, AGREED[version], "another text, or another language, is another version: src/frame/consent.ts, and a line here");
+  const { tags } = JSON.parse(readFileSync(new URL("languages.json", root), "utf8"));
+  const said = Object.fromEntries(versions.map(([key, version]) => [version, Object.fromEntries(tags.map((tag) => {
+    const strings = JSON.parse(readFileSync(new URL(`locales/${tag}.json`, root), "utf8"));
+    // What is ticked is read with its label.
+    const text = `${key === "agree" ? "" : `${strings.saveCard} `}${strings[key]}`;
+    return [tag, createHash("sha256").update(text).digest("hex").slice(0, 16)];
+  }))]));
+  for (const [version, languages] of Object.entries(said)) {
+    for (const [tag, digest] of Object.entries(languages)) {
+      assert.equal(digest, AGREED[version]?.[tag], `${version} in ${tag}: another text is another version: src/frame/consent.ts, and ${digest} in test/agreed.json. A language that is new keeps the version`);
+    }
   }
+  assert.deepEqual(Object.keys(AGREED), Object.keys(said), "every version stays on record");
 });
 
 test("a payment that opens a contract: the shopper reads what is agreed, and it is sent", async () => {

@@ -1,16 +1,23 @@
 // What it costs a shopper to see the form: requests and bytes, as a browser counts them, first and on the next page.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { openShop, useWorld, world } from "./harness.mjs";
+import { endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
 import { savedCard } from "./mock-server.mjs";
 
 useWorld();
+
+const german = JSON.parse(readFileSync(new URL("../locales/de.json", import.meta.url), "utf8"));
 
 const MOST_REQUESTS = 4;
 const MOST_BYTES = 34_500;
 /** More, where there are saved cards. */
 const SAVED_BYTES = 5_000;
+
+/** Asked for once the form is there: what is said after a press. */
+const LATER = /^outcomes\//;
+const LATER_BYTES = 2_400;
 
 /** The requests to the asset origin from here on, with what each of them brought over the line. */
 function watch(context) {
@@ -32,10 +39,14 @@ for (const locale of ["en_US", "ar_EG"]) {
     const seen = watch(context);
     const options = { locale };
     const shop = await openShop({ session: world.mock.session({ others: true, Sandbox: true }), options, context });
-    assert.deepEqual(seen.map(({ path }) => path).sort(), ["dropin.js", "frame.html", "frame.js", `locales/${locale.slice(0, 2)}.json`]);
-    assert.ok(seen.length <= MOST_REQUESTS);
+    await until(() => seen.some(({ path, bytes }) => LATER.test(path) && bytes > 0), "the texts of what follows");
+    const [first, later] = [seen.filter(({ path }) => !LATER.test(path)), seen.filter(({ path }) => LATER.test(path))];
+    assert.deepEqual(first.map(({ path }) => path).sort(), ["dropin.js", "frame.html", "frame.js", `locales/${locale.slice(0, 2)}.json`]);
+    assert.ok(first.length <= MOST_REQUESTS);
+    assert.equal(seen.indexOf(later[0]), first.length, "what follows is asked for last");
+    assert.ok(later.length === 1 && later[0].bytes <= LATER_BYTES, JSON.stringify(later));
     for (const { path, search } of seen) if (!/^(?:dropin\.js|frame\.html)$/.test(path)) assert.match(search, /^\?[\da-f]{12}$/, `${path} is kept for ever`);
-    const sum = seen.reduce((total, { bytes }) => total + bytes, 0);
+    const sum = first.reduce((total, { bytes }) => total + bytes, 0);
     assert.ok(sum > 20_000 && sum <= MOST_BYTES, `${sum} bytes: ${JSON.stringify(seen)}`);
     const asked = world.mock.requests.length;
     await shop.page.close();
@@ -52,9 +63,89 @@ test("a shopper with saved cards loads one part more, beside the texts", async (
   const session = world.mock.session({ others: true, SavedCards: [savedCard("4242")] });
   const shop = await openShop({ session, options: { locale: "ar_EG" }, context, wait: false });
   await shop.frame.locator(".accordion .toggle").first().waitFor();
-  assert.deepEqual(seen.map(({ path }) => path).sort(), ["dropin.js", "frame.html", "frame.js", "locales/ar.json", "saved.js"]);
-  const sum = seen.reduce((total, { bytes }) => total + bytes, 0);
+  const first = seen.filter(({ path }) => !LATER.test(path));
+  assert.deepEqual(first.map(({ path }) => path).sort(), ["dropin.js", "frame.html", "frame.js", "locales/ar.json", "saved.js"]);
+  const sum = first.reduce((total, { bytes }) => total + bytes, 0);
   assert.ok(sum <= MOST_BYTES + SAVED_BYTES, `${sum} bytes`);
   assert.match(seen.find(({ path }) => path === "saved.js").search, /^\?[\da-f]{12}$/, "it is kept for ever");
   await context.close();
+});
+
+/** A shop whose texts of what follows come as `answer` says. */
+async function openWithLater(answer, session, more = {}) {
+  const context = await world.browser.newContext();
+  await context.route("**/outcomes/*", answer);
+  return openShop({ session, options: { locale: "de_DE" }, context, ...more });
+}
+
+test("the form waits for no text that it does not show; a press waits for those that follow", async () => {
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  const session = world.mock.session();
+  const shop = await openWithLater(async (route) => (await held, route.continue()), session);
+  await fill(shop);
+  await shop.button().click();
+  await until(async () => (await shop.button().getAttribute("aria-disabled")) === "true", "the form to be busy");
+  assert.equal(world.mock.entry(session).payments, 0);
+  release();
+  const end = await endPanel(shop, "done");
+  assert.match(await end.innerText(), /Fern & Fjord/);
+  assert.equal(world.mock.entry(session).payments, 1);
+  assert.deepEqual(shop.problems, []);
+  await shop.context.close();
+});
+
+test("a press says that nothing was charged where the texts that follow cannot be had, and a later one pays", async () => {
+  let away = true;
+  const session = world.mock.session();
+  const shop = await openWithLater((route) => (away ? route.abort() : route.continue()), session);
+  await fill(shop);
+  await shop.button().click();
+  await shop.frame.locator(".notice p").waitFor({ timeout: 25_000 });
+  assert.equal(await shop.frame.locator(".notice").innerText(), german.notSent);
+  assert.equal(world.mock.entry(session).payments, 0);
+  assert.equal(world.mock.requests.filter(({ path }) => path.startsWith("/stash/") && path.includes(world.mock.entry(session).session.MerchantId)).length, 0, "no card was sent");
+  away = false;
+  await shop.button().click();
+  assert.ok((await (await endPanel(shop, "done")).innerText()).includes(german.doneTitle));
+  await shop.context.close();
+});
+
+test("a payment under way is shown once its texts are there, and in the shell's words they reach the shell", async () => {
+  let misses = 2;
+  const session = world.mock.session({ State: "PROCESSING" });
+  const shop = await openWithLater((route) => (misses-- > 0 ? route.abort() : route.continue()), session, { wait: false });
+  await status(shop, german.processingTitle).waitFor();
+  world.mock.finish(session, { State: "REDIRECTED", RedirectUrl: world.mock.bankPage(session) });
+  await shop.goOn.waitFor();
+  assert.equal(await shop.goOn.innerText(), german.goOn);
+  await shop.context.close();
+});
+
+test("what stands there before a press, errors and questions included, needs none of the texts that follow", async () => {
+  const keys = Object.keys(JSON.parse(readFileSync(new URL("../dist/outcomes/de.json", import.meta.url), "utf8")));
+  const session = world.mock.session({ others: true, Sandbox: true, AllowsContract: "UNSCHEDULED", SavedCards: [savedCard("4242")], faults: { remove: [503, 503, 503, 503] } });
+  const shop = await openWithLater(() => {}, session, { wait: false });
+  const entry = (index) => shop.frame.locator(".accordion .entry").nth(index);
+  const words = async () => {
+    const texts = await Promise.all([shop.page.locator("#pay .root"), shop.frame.locator("body")].map((part) => part.innerText()));
+    const spoken = await shop.frame.locator("[aria-label]").evaluateAll((all) => all.map((one) => one.ariaLabel));
+    return [...texts, ...spoken].join(" ").split(/[\s,;:!?]+/);
+  };
+  const look = async (what) => assert.deepEqual((await words()).filter((word) => keys.includes(word.replace(/\.$/, ""))), [], what);
+  await entry(0).locator(".pay").click();
+  await entry(0).locator(".begin").click();
+  await look("a saved card without its code, and the question before it is removed");
+  await entry(0).locator(".yes").click();
+  await entry(0).locator(".question .error").waitFor();
+  await look("a card that could not be removed");
+  await entry(1).locator(".toggle").click();
+  await entry(1).locator(".pay").click();
+  await shop.frame.locator("#number[aria-invalid]").waitFor();
+  await look("a new card with errors");
+  for (const id of ["paypal", "paylater", "banktransfer"]) {
+    await shop.method(id).click();
+    await look(id);
+  }
+  await shop.context.close();
 });

@@ -268,7 +268,7 @@ test("a bank transfer ends with its details, which can be copied, and onSuccess 
   const shown = [
     ["Amount", "$29.90"], ["Recipient", "Dropin Sandbox"], ["IBAN", "DE02 1203 0000 0000 2020 51"], ["Account number", "0648489890"],
     ["SWIFT code (BIC)", "BYLADEM1001"], ["Further bank code", "ABA 021000021"], ["Payment reference", "ORDER-4711"],
-    ["Name of the bank", "Bank of Trials"], ["Place of the bank", "Berlin, DE"],
+    ["Name of the bank", "Bank of Trials"], ["Place of the bank", "Berlin, Germany"],
   ];
   assert.deepEqual(await details(), shown);
   const copied = [];

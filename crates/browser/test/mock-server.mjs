@@ -346,7 +346,7 @@ export class Mock {
       "Cross-Origin-Resource-Policy": "cross-origin",
       "X-Content-Type-Options": "nosniff",
     };
-    if (["dropin.js", "wallet.js", "dialog.js", "saved.js"].includes(name)) headers["Access-Control-Allow-Origin"] = "*";
+    if (["dropin.js", "wallet.js", "dialog.js", "saved.js", "fallback.js"].includes(name)) headers["Access-Control-Allow-Origin"] = "*";
     if (name === "frame.html" || name === "challenge.html") {
       const form = name === "frame.html";
       const { origins, body } = this.document(url.searchParams.get("session"), form, request);
@@ -418,7 +418,7 @@ export class Mock {
     if (url.pathname === "/shop.css") return response.writeHead(200, { "Content-Type": "text/css" }).end(SHOP_CSS);
     if (url.pathname === "/favicon.ico") return response.writeHead(204).end();
     response.writeHead(200, headers).end(`<!doctype html>
-<html lang="${lang}" dir="${lang.startsWith("ar") ? "rtl" : "ltr"}"><head><meta charset="utf-8"><title>Shop</title>
+<html lang="${lang}" dir="${/^(?:ar|he)/.test(lang) ? "rtl" : "ltr"}"><head><meta charset="utf-8"><title>Shop</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">${style}
 <script nonce="bm9uY2U" src="${this.assetUrl}/v1/dropin.js"${url.pathname === "/strict" ? ' crossorigin="anonymous"' : ""}></script></head>
 <body><main><h1>Fern &amp; Fjord</h1><h2>Payment</h2><div id="pay"></div>${this.messages(url.searchParams)}</main></body></html>`);

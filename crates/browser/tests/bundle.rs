@@ -54,7 +54,7 @@ fn the_bundle_was_built_from_these_sources() {
     let known = members(&manifest()["sources"]);
     let mut sources: BTreeSet<String> = files_under("src").into_iter().filter(|path| !path.ends_with(".rs")).collect();
     sources.extend(files_under("locales"));
-    sources.insert("dropin.d.ts".into());
+    sources.extend(["dropin.d.ts", "languages.json"].map(str::to_owned));
     assert_eq!(sources, known.keys().cloned().collect(), "files were added or removed since the build: {ADVICE}");
     for (path, hash) in known {
         assert_eq!(hex(&Sha256::digest(read(&path))), hash, "{path} changed since the build: {ADVICE}");
@@ -127,6 +127,33 @@ fn only_paths_of_the_bundle_are_found() {
     for path in ["", "/", "/dropin.js", "dropin", "locales", "locales/", "../Cargo.toml", "dist/dropin.js", "DROPIN.JS"]
     {
         assert_eq!(dropin_browser::asset(path), None, "{path}");
+    }
+}
+
+#[test]
+fn the_languages_are_those_of_the_list_and_each_has_its_texts() {
+    let listed: Value = serde_json::from_slice(&read("languages.json")).expect("JSON");
+    let tags: Vec<&str> = listed["tags"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    assert_eq!(dropin_browser::languages().iter().map(|language| language.tag).collect::<Vec<_>>(), tags, "{ADVICE}");
+    for language in dropin_browser::languages() {
+        let source = String::from_utf8(read(&format!("locales/{}.json", language.tag))).expect("UTF-8");
+        assert_eq!(language.texts, source, "{ADVICE}");
+        for part in ["locales", "outcomes"] {
+            let path = format!("{part}/{}.json", language.tag);
+            assert!(dropin_browser::asset(&path).is_some(), "{path}: {ADVICE}");
+        }
+    }
+}
+
+#[test]
+fn a_request_gets_the_language_that_the_drop_in_gives_it() {
+    let choices: Value = serde_json::from_slice(&read("test/locale-choices.json")).expect("JSON");
+    for choice in choices.as_array().expect("a list") {
+        let request = choice[0].as_str().expect("a request");
+        let chosen = dropin_browser::language(request);
+        assert_eq!(chosen.map(|language| language.tag), choice[1].as_str(), "{request:?}");
+        let direction = if chosen.is_some_and(|language| language.is_right_to_left) { "rtl" } else { "ltr" };
+        assert!(chosen.is_none() || choice[3] == direction, "{request:?}");
     }
 }
 

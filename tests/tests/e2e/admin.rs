@@ -17,7 +17,7 @@ async fn the_admin_panel_is_walked() {
         });
         let seen = browser::run("adminScreens", &input).await;
         assert_eq!(seen["problems"], json!([]), "{width} {scheme}: {seen}");
-        assert_eq!(seen["names"].as_array().unwrap().len(), 11, "an owner sees every screen: {seen}");
+        assert_eq!(seen["names"].as_array().unwrap().len(), 12, "an owner sees every screen: {seen}");
         let cookie = json!([{"name": "__Host-dropin-admin", "secure": true, "httpOnly": true, "sameSite": "Strict", "path": "/"}]);
         assert_eq!(seen["cookies"], cookie);
     }

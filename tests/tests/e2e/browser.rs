@@ -42,6 +42,25 @@ crate::both! {
         }
     }
 
+    /// On the narrowest of phones no language needs more room than there is: not one with long words, nor one with marks above and below its
+    /// letters, which are made for this and shown to nobody who does not ask for them by name.
+    async fn no_language_is_cut_off_on_a_small_phone(world: &World) {
+        let mut shoppers = Vec::new();
+        for locale in ["en_GB", "de_DE", "ar_EG", "en_XA", "en_XC"] {
+            let session = world.merchant.create_session(world.merchant.dutch()).await;
+            let mut shopper = world.page_for(&session, cards::DECLINED);
+            shopper["locale"] = json!(locale);
+            shoppers.push(shopper);
+        }
+        let seen = browser::run("narrow", &json!({"shoppers": shoppers})).await;
+        let spoken = ["en-GB ltr", "de-DE ltr", "ar-EG rtl", "en-XA ltr", "en-XC ltr"];
+        for (one, spoken) in seen.as_array().unwrap().iter().zip(spoken) {
+            assert_eq!((&one["misfits"], &one["problems"]), (&json!({}), &json!([])), "{one}");
+            assert_eq!(one["spoken"], spoken, "{one}");
+        }
+        assert_eq!(seen.as_array().map(Vec::len), Some(5), "{seen}");
+    }
+
     /// Out of every page that shoppers are sent to, and out of the bank's dialog: they come back, choose to pay another way, and pay by card.
     async fn shoppers_pay_another_way(world: &World) {
         let (mut sessions, mut shoppers) = (Vec::new(), Vec::new());

@@ -353,6 +353,36 @@ crate::both! {
         nothing_is_orphaned(world).await;
     }
 
+    /// The issuer refuses the card for good: the contract is suspended until its shopper gives another card, and the merchant charges on.
+    async fn a_suspended_contract_goes_on_with_a_new_card(world: &World) {
+        let mut request = world.merchant.session_request(json!({"OpenContract": true}));
+        request["BillingProfile"]["BillingProfileReference"] = json!("suspended");
+        let session = world.merchant.create_session(request).await;
+        let shopper = world.shopper(&session);
+        assert_eq!(shopper.submit_agreeing(&shopper.stash("suspended", cards::VISA).await).await.status, 200);
+        world.receiver.expect(&session, &SAVED).await;
+        let id = text(&world.merchant.order_of(&session).await["ContractId"]);
+        // ISO 8583, field 39: no such card number.
+        world.faults(json!({"Mode": "refuse", "Remaining": 1, "Kinds": ["AUTHORIZE"], "ResponseCode": "14"})).await;
+        is_refused(&charge(world, &id).await, 402, "PAYMENT_DECLINED");
+        world.receiver.expect(&id, &["CONTRACT_SUSPENDED"]).await;
+        assert_eq!(contract(world, &id).await["State"], "SUSPENDED");
+        is_refused(&charge(world, &id).await, 409, "INVALID_CONTRACT_STATE");
+
+        let created = returning(&world.merchant, "suspended", json!({"ContractId": id})).await;
+        let shopper = world.shopper(&created);
+        assert_eq!(listed(&shopper).await, Vec::<Value>::new(), "the refused card is not offered");
+        let answer = shopper.submit_agreeing(&shopper.stash("suspended", cards::MASTERCARD).await).await;
+        assert_eq!((answer.status, &answer.json()["State"]), (200, &json!("COMPLETED")), "{}", answer.text());
+        world.receiver.expect(&created, &PAID).await;
+        let active = contract(world, &id).await;
+        assert_eq!((&active["State"], &active["Card"]["Last4"]), (&json!("ACTIVE"), &json!("4444")), "{active}");
+        let charged = charge(world, &id).await;
+        assert_eq!((charged.status, &charged.json()["Captured"]), (200, &json!(true)), "{}", charged.text());
+        cards_are_kept(world, 1).await;
+        nothing_is_orphaned(world).await;
+    }
+
     /// What cannot be brought back to is said when the Session is created.
     async fn a_session_names_a_contract_that_its_merchant_can_charge(world: &World) {
         let saved = save(world, "namer", cards::VISA).await;

@@ -152,6 +152,26 @@ async fn a_returning_customer_pays_with_the_card_that_was_saved() {
     demo.finish().await;
 }
 
+/// The payment form speaks the language that its shopper chooses, also after a reload; each language is named in its own words.
+#[actix_web::test]
+async fn the_shop_switches_the_language_of_the_form() {
+    let demo = Demo::start().await;
+    for size in [DESKTOP, PHONE] {
+        let input = json!({"shop": demo.shop, "viewport": viewport(size), "tags": ["de", "ar", "zh-Hant", "pt-BR"]});
+        let seen = browser::run("languages", &input).await;
+        assert_eq!(seen["problems"], json!([]), "{seen}");
+        let spoken: Vec<_> =
+            seen["seen"].as_array().unwrap().iter().map(|one| (&one["lang"], &one["dir"], &one["wide"])).collect();
+        let expected = [("de-DE", "ltr"), ("ar-EG", "rtl"), ("zh-Hant-TW", "ltr"), ("pt-BR", "ltr"), ("pt-BR", "ltr")];
+        let expected: Vec<_> = expected.map(|(lang, dir)| (json!(lang), json!(dir), json!(false))).into();
+        assert_eq!(spoken, expected.iter().map(|(lang, dir, wide)| (lang, dir, wide)).collect::<Vec<_>>(), "{seen}");
+        assert_eq!(seen["seen"][0]["label"], "Kartennummer", "{seen}");
+        let own: BTreeSet<_> = seen["own"].as_array().unwrap().iter().map(Value::to_string).collect();
+        assert_eq!(own.len(), 36, "{seen}");
+    }
+    demo.finish().await;
+}
+
 /// Notifications stand in view beside the payment, and nothing is wider than a phone. Every published number is listed.
 #[actix_web::test]
 async fn everything_stands_in_view() {

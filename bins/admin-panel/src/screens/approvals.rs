@@ -1,12 +1,12 @@
 //! Refunds above a merchant's limit, which wait for a second operator.
 
 use askama::Template;
-use dropin_access::operator::MoneyRequestState;
-use dropin_kernel::MoneyRequestId;
-use dropin_usecases::operators::MoneyError;
+use dropin_access::operator::{MoneyRequest, MoneyRequestState};
+use dropin_kernel::{MoneyRequestId, OperatorId};
+use dropin_usecases::operators::{MoneyError, OperatorRefundError};
 
-use super::orders::{RefundFailed, make_refund, sentence};
-use super::{MerchantNames, visible_merchants};
+use super::orders::{refund_notice, refunds, sentence};
+use super::{MerchantNames, acting, visible_merchants};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
@@ -21,7 +21,31 @@ struct RequestRow {
     note: String,
     asked: Html,
     ends: Html,
-    is_own: bool,
+    decision: Decision,
+}
+
+/// What this operator can do about a request.
+enum Decision {
+    /// Approve or refuse what another one asked for.
+    Decide,
+    /// Take back what it asked for itself.
+    Withdraw,
+    /// Make the refund that it approved, and that was interrupted.
+    Finish,
+    /// Another one has to finish it.
+    None,
+}
+
+impl Decision {
+    fn of(request: &MoneyRequest, operator: OperatorId) -> Self {
+        let (is_own, is_granted) = (request.requested_by == operator, request.state == MoneyRequestState::Granted);
+        match (is_granted, is_own) {
+            (true, _) if request.decided_by == Some(operator) => Self::Finish,
+            (true, _) => Self::None,
+            (false, true) => Self::Withdraw,
+            (false, false) => Self::Decide,
+        }
+    }
 }
 
 #[derive(Template)]
@@ -31,12 +55,11 @@ struct ApprovalsPage {
     rows: Vec<RequestRow>,
 }
 
-/// What waits.
+/// What waits, and what was granted and is not made.
 pub(crate) async fn list(request: PanelRequest) -> Answer {
-    let waiting = request.deps.operators.list_money_requests(&request.operator, Some(MoneyRequestState::Waiting)).await;
-    let waiting = waiting.map_err(refusal)?;
-    let (names, now) = (MerchantNames::of(&visible_merchants(&request).await?), request.deps.clock.now());
-    let rows = waiting.iter().filter(|one| now < one.expires_at()).map(|one| RequestRow {
+    let open = request.deps.operators.list_open_money_requests(&request.operator, None).await.map_err(refusal)?;
+    let names = MerchantNames::of(&visible_merchants(&request).await?);
+    let rows = open.iter().map(|one| RequestRow {
         id: one.id.to_string(),
         order: one.order.to_string(),
         merchant: names.name(one.merchant),
@@ -44,13 +67,13 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         note: one.note.clone(),
         asked: show::instant(one.requested_at),
         ends: show::instant(one.expires_at()),
-        is_own: one.requested_by == request.operator.operator.id,
+        decision: Decision::of(one, request.operator.operator.id),
     });
     let page = ApprovalsPage { shell: request.shell("Approvals"), rows: rows.collect() };
     Ok(request.page(&page))
 }
 
-/// Approves, and makes the refund; or refuses.
+/// Approves and makes the refund in one flow, or refuses. What was interrupted is finished by the same form.
 pub(crate) async fn decide(request: PanelRequest) -> Answer {
     let id: MoneyRequestId = request.id("request")?;
     let operators = &request.deps.operators;
@@ -58,13 +81,16 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
     match request.fields.text("decision") {
         "approve" => {
             request.own(asked.merchant, "request")?;
-            let granted = operators.approve_money(&request.operator, id).await.map_err(refusal)?;
-            match make_refund(&request, granted.merchant, granted.order, id, &granted.amount).await {
-                Ok(done) => Ok(see(format!("/orders/{}?done={done}", granted.order))),
-                Err(RefundFailed::Refused(why)) => {
-                    Err(Refusal::Changed(format!("The refund was approved, and is not possible any more. {why}")))
-                }
-                Err(RefundFailed::Other(refusal)) => Err(refusal),
+            let (refunds, by, acting) = (refunds(&request), request.operator.clone(), acting(&request));
+            let flow = async move { refunds.approve(&by, id, acting).await };
+            match request.deps.flows.run(flow).await? {
+                Ok(state) => Ok(see(format!("/orders/{}?done={}", asked.order, refund_notice(state)))),
+                Err(OperatorRefundError::Request(error)) => Err(refusal(error)),
+                Err(OperatorRefundError::Store(error)) => Err(error.into()),
+                Err(OperatorRefundError::NotPossible(why)) => Err(Refusal::Changed(format!(
+                    "The refund was approved, and is not possible any more. {}",
+                    sentence(&why)
+                ))),
             }
         }
         "refuse" => {
@@ -75,11 +101,18 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
     }
 }
 
+/// Takes back what the operator asked for itself.
+pub(crate) async fn withdraw(request: PanelRequest) -> Answer {
+    let id: MoneyRequestId = request.id("request")?;
+    let withdrawn = request.deps.operators.withdraw_money(&request.operator, id).await.map_err(refusal)?;
+    Ok(see(format!("/orders/{}?done=withdrawn", withdrawn.order)))
+}
+
 fn refusal(error: MoneyError) -> Refusal {
     match error {
         MoneyError::Store(error) => error.into(),
         MoneyError::NoRequest | MoneyError::NoOrder => Refusal::NotFound("request"),
         MoneyError::NotAllowed(refused) => Refusal::NotAllowed(sentence(&refused)),
-        MoneyError::Refused(_) | MoneyError::Invalid(_) => Refusal::Changed(sentence(&error)),
+        MoneyError::Refused(_) | MoneyError::Invalid(_) | MoneyError::Exceeds(_) => Refusal::Changed(sentence(&error)),
     }
 }

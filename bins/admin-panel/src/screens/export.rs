@@ -166,8 +166,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_cut_says_so() {
-        let next =
-            SearchCursor { at: dropin_kernel::Timestamp::MIN, id: OrderId::new(dropin_kernel::uuid::Uuid::nil()) };
+        let next = SearchCursor { at: dropin_kernel::Timestamp::MIN, id: OrderId::new(uuid::Uuid::nil()) };
         let page = |next, is_cut| SearchPage::<Order, OrderId> { found: Vec::new(), next, is_cut };
         assert_eq!(Rest::of(&page(Some(next), false), MAX_ROWS - 1), Rest::More(next));
         assert_eq!(Rest::of(&page(Some(next), false), MAX_ROWS), Rest::Cut);

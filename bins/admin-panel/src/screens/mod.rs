@@ -6,6 +6,8 @@ pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod contracts;
 pub(crate) mod export;
+pub(crate) mod ledger;
+pub(crate) mod many;
 pub(crate) mod merchants;
 pub(crate) mod notifications;
 pub(crate) mod operations;

@@ -43,6 +43,8 @@ struct NotificationsPage {
     wrong: Vec<String>,
     next: Option<String>,
     is_filtered: bool,
+    replay_many: Option<String>,
+    discard_many: Option<String>,
 }
 
 /// The list, newest first.
@@ -94,6 +96,9 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         }
     }
     let states = DeliveryState::ALL.into_iter();
+    let many = |path: &str, action, without: &[&str]| {
+        crate::guard::may(&request.operator, action).then(|| format!("{path}{}", fields.query(without, &[])))
+    };
     let page = NotificationsPage {
         shell: request.shell("Notifications"),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
@@ -115,6 +120,8 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
             .collect(),
         wrong,
         next: next.map(|id| format!("/notifications{}", fields.query(&["after"], &[("after", &id.to_string())]))),
+        replay_many: many("/notifications/replay", PanelAction::ReplayNotifications, &["after", "state"]),
+        discard_many: many("/notifications/discard", PanelAction::DiscardNotifications, &["after", "state"]),
         is_filtered: fields.pairs().iter().any(|(name, value)| name != "after" && !value.trim().is_empty()),
     };
     Ok(request.page(&page))

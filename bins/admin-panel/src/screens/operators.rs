@@ -319,12 +319,15 @@ pub(crate) async fn set_state(request: PanelRequest) -> Answer {
         return Err(Refusal::Invalid("You cannot disable yourself; another owner can.".to_owned()));
     }
     let done = match request.fields.text("state") {
-        "disabled" => request.deps.operators.disable(by(&request), id).await.map(drop),
-        "active" => request.deps.operators.enable(by(&request), id).await.map(drop),
+        "disabled" => request.deps.operators.disable(by(&request), id).await.map(|()| "changed"),
+        "active" => request.deps.operators.enable(by(&request), id).await.map(|state| match state {
+            OperatorState::Invited => "enabled-invited",
+            OperatorState::Active | OperatorState::Disabled => "changed",
+        }),
         _ => return Err(Refusal::Invalid("Choose whether the operator is disabled or enabled.".to_owned())),
     };
     match done {
-        Ok(()) => Ok(see(format!("/operators/{id}?done=changed"))),
+        Ok(done) => Ok(see(format!("/operators/{id}?done={done}"))),
         Err(error @ ManageError::LastOwner) => {
             Ok(request.rejected(&page_of(&request, &account, vec![sentence(&error)]).await?))
         }

@@ -262,6 +262,7 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
             state: None,
             under_review: true,
             payment_method: None,
+            last_four: None,
             after: None,
             limit: COUNT_LIMIT,
             bounds: SearchBounds::default(),

@@ -31,6 +31,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         state: None,
         under_review: true,
         payment_method: None,
+        last_four: None,
         after: read_cursor(&request.fields)?,
         limit: PAGE_ROWS,
         bounds: SearchBounds::default(),
@@ -51,7 +52,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
 
 /// Approves or declines.
 pub(crate) async fn decide(request: PanelRequest) -> Answer {
-    let id = reviewed(&request).await?;
+    let (id, seen) = reviewed(&request).await?;
     let approve = match request.fields.text("decision") {
         "approve" => true,
         "decline" => false,
@@ -61,7 +62,7 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
         return review_again(&request, why).await;
     }
     let (payments, by, name) = (request.deps.payments.clone(), acting(&request), request.actor());
-    let flow = async move { payments.review(id, approve, &name, &by).await };
+    let flow = async move { payments.review_as_seen(seen, id, approve, &name, &by).await };
     let outcome = match request.deps.flows.run(flow).await? {
         Ok(outcome) => outcome,
         Err(ReviewError::Store(error)) => return Err(error.into()),

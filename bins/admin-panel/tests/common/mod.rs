@@ -1,7 +1,7 @@
 //! The panel over SQLite, with merchants, payments and operators of each role.
 #![allow(dead_code, clippy::unwrap_used, reason = "every test file takes what it needs; tests fail by panicking")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use actix_web::body::to_bytes;
 use actix_web::dev::{Service, ServiceResponse};
@@ -19,13 +19,15 @@ use dropin_http::Flows;
 use dropin_kernel::{MerchantId, OrderId, SessionId};
 use dropin_keyring::MasterKey;
 use dropin_money::{Amount, Currency};
+use dropin_notification::AttemptOutcome;
 use dropin_ports::{
     Acting, AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Payment,
-    Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest,
+    Processor, ProcessorReply, RefundRequest, Sent, StatusReply, VoidRequest, WebhookRequest, WebhookSender,
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{Harness, Raw};
 use dropin_usecases::access::Merchants;
+use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::Contracts;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::{
@@ -75,6 +77,18 @@ fn approved(amount: Amount) -> ProcessorReply {
     ProcessorReply::Approved { amount: Some(amount), captured: false, under_review: false, credential: None }
 }
 
+/// A merchant's server, which answers everything with 200 and keeps what it got.
+#[derive(Default)]
+pub(crate) struct Receiver(pub(crate) Mutex<Vec<WebhookRequest>>);
+
+#[async_trait]
+impl WebhookSender for Receiver {
+    async fn send(&self, request: WebhookRequest) -> Sent {
+        self.0.lock().unwrap().push(request);
+        Sent { outcome: AttemptOutcome::Answered { status: 200, retry_after: None }, answer: b"<b>thanks</b>".to_vec() }
+    }
+}
+
 /// Nobody looks behind the ports here.
 struct NoRaw;
 
@@ -97,6 +111,7 @@ pub(crate) struct World {
     pub(crate) order_of_ana: OrderId,
     pub(crate) order_of_bob: OrderId,
     pub(crate) session_of_bob: SessionId,
+    pub(crate) receiver: Arc<Receiver>,
     pub(crate) harness: Harness,
 }
 
@@ -163,6 +178,7 @@ impl World {
             targets: TargetPolicy::sandbox(),
             by: Acting::system(),
         };
+        let receiver = Arc::new(Receiver::default());
         let deps = PanelDeps {
             operators,
             payments,
@@ -175,7 +191,10 @@ impl World {
             audit_log: shared.clone(),
             back_office: shared.clone(),
             backlog: shared.clone(),
-            rates: shared,
+            rates: shared.clone(),
+            wallets: shared.clone(),
+            webhooks: receiver.clone(),
+            ledger: Audit { store: shared, journal: None, credentials: None, clock: clock.clone() },
             flows: Flows::start().unwrap(),
             clock,
             ids,
@@ -192,6 +211,7 @@ impl World {
             order_of_ana: id(&of_ana),
             order_of_bob: id(&of_bob),
             session_of_bob,
+            receiver,
             harness,
         }
     }
@@ -221,7 +241,7 @@ impl World {
         accepted.signed_in.session_token
     }
 
-    pub(crate) async fn app(&self) -> impl Service<actix_http::Request, Response = ServiceResponse, Error = Error> {
+    pub(crate) async fn app(&self) -> impl Panel {
         init_service(App::new().configure(configure(self.deps.clone()))).await
     }
 
@@ -232,19 +252,42 @@ impl World {
 
     /// Sends a form as a page of the panel does, with its token.
     pub(crate) async fn post(&self, session: &str, path: &str, fields: &[(&str, &str)]) -> Page {
-        let csrf = Operators::csrf_token(session);
-        let fields: Vec<_> = [("csrf", csrf.as_str())].into_iter().chain(fields.iter().copied()).collect();
-        let request = request(Method::POST, path, Some(session));
-        self.send(request.insert_header(("origin", format!("https://{HOST}"))).set_form(&fields)).await
+        self.send(form(session, path, fields)).await
+    }
+
+    /// The same of one panel that goes on between requests.
+    pub(crate) async fn get_of(&self, app: &impl Panel, session: &str, path: &str) -> Page {
+        page_of(app, request(Method::GET, path, Some(session))).await
+    }
+
+    /// A form for it.
+    pub(crate) async fn post_of(&self, app: &impl Panel, session: &str, path: &str, fields: &[(&str, &str)]) -> Page {
+        page_of(app, form(session, path, fields)).await
     }
 
     pub(crate) async fn send(&self, request: TestRequest) -> Page {
-        let app = self.app().await;
-        let response = app.call(request.to_request()).await.unwrap();
-        let (status, headers) = (response.status(), response.headers().clone());
-        let body = to_bytes(response.into_body()).await.map_err(|_broken| "broken").unwrap();
-        Page { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
+        page_of(&self.app().await, request).await
     }
+}
+
+/// A panel that runs.
+pub(crate) trait Panel: Service<actix_http::Request, Response = ServiceResponse, Error = Error> {}
+
+impl<T: Service<actix_http::Request, Response = ServiceResponse, Error = Error>> Panel for T {}
+
+/// A form as a page of the panel sends it, with its token.
+fn form(session: &str, path: &str, fields: &[(&str, &str)]) -> TestRequest {
+    let csrf = Operators::csrf_token(session);
+    let fields: Vec<_> = [("csrf", csrf.as_str())].into_iter().chain(fields.iter().copied()).collect();
+    let request = request(Method::POST, path, Some(session));
+    request.insert_header(("origin", format!("https://{HOST}"))).set_form(&fields)
+}
+
+async fn page_of(app: &impl Panel, request: TestRequest) -> Page {
+    let response = app.call(request.to_request()).await.unwrap();
+    let (status, headers) = (response.status(), response.headers().clone());
+    let body = to_bytes(response.into_body()).await.map_err(|_broken| "broken").unwrap();
+    Page { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
 }
 
 pub(crate) fn request(method: Method, path: &str, session: Option<&str>) -> TestRequest {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use dropin_access::operator::{
-    Operator, OperatorRights, OperatorRole, OperatorRoles, OperatorScope, RefundLimits, email_key,
+    Operator, OperatorRights, OperatorRole, OperatorRoles, OperatorScope, OperatorState, RefundLimits, email_key,
 };
 use dropin_boot::{Failure, SystemClock, SystemIds, join_deployment};
 use dropin_kernel::{MerchantId, Violation};
@@ -132,8 +132,14 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &OperatorCommand) -> 
         OperatorCommand::Enable { email, output } => {
             let account = find(store, email).await?;
             let (operators, acting) = (open(cli, store).await?, acting(cli)?);
-            operators.enable(ManagedBy::CommandLine(&acting), account.operator.id).await.map_err(explain)?;
-            tell(*output, store, email, "is let in again.").await
+            let by = ManagedBy::CommandLine(&acting);
+            let done = match operators.enable(by, account.operator.id).await.map_err(explain)? {
+                OperatorState::Invited => {
+                    "is enabled and has no password: `dropin operator reset-authenticator` makes a new link."
+                }
+                OperatorState::Active | OperatorState::Disabled => "is let in again.",
+            };
+            tell(*output, store, email, done).await
         }
         OperatorCommand::ResetAuthenticator { email, panel, output } => {
             let account = find(store, email).await?;

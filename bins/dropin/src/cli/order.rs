@@ -107,7 +107,7 @@ fn explain(id: OrderId, error: ReviewError) -> Failure {
     match error {
         ReviewError::NotFound => unknown(id),
         ReviewError::Store(error) => error.into(),
-        ReviewError::Refused(_) | ReviewError::MoneyMoved | ReviewError::NotAcceptable(_) => {
+        ReviewError::Changed | ReviewError::Refused(_) | ReviewError::MoneyMoved | ReviewError::NotAcceptable(_) => {
             format!("{error}; `dropin order show {id}` shows what is known of it").into()
         }
     }

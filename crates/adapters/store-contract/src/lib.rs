@@ -149,6 +149,7 @@ macro_rules! all_cases {
                 orders_come_newest_first_in_pages
                 orders_fit_every_filter
                 orders_are_found_by_what_they_are_named_by
+                orders_are_found_by_the_end_of_a_card
                 sessions_are_searched_like_orders
                 orders_are_summed
                 a_name_is_looked_for_among_the_merchants_meant
@@ -234,6 +235,8 @@ macro_rules! all_cases {
             }
             money_requests {
                 requests_are_counted_by_order_and_operator
+                a_request_counts_unless_its_refund_failed
+                open_requests_are_listed_oldest_first
                 of_many_requests_decided_alike_one_is_written
                 a_request_is_settled_once
                 the_database_wants_a_second_operator

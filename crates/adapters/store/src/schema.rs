@@ -127,6 +127,7 @@ tables! {
         transfer_page -> Nullable<Text>,
         card_hash -> Nullable<Binary>,
         contract_id -> Nullable<SqlId>,
+        card_last_four -> Nullable<Text>,
     }
     contract (id) {
         id -> SqlId,

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use dropin_card::LastFour;
 use dropin_kernel::{ContractId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::{FailureReason, Operation, Order, OrderState};
@@ -60,6 +61,8 @@ pub struct OrderSearch {
     pub under_review: bool,
     /// Paid by that method.
     pub payment_method: Option<String>,
+    /// Whose card's number ends so. What is found by it alone is found at once, the newest [`SearchBounds::found`] of the span of time.
+    pub last_four: Option<LastFour>,
     /// Those behind this one.
     pub after: Option<SearchCursor<OrderId>>,
     /// At most so many.

@@ -66,9 +66,9 @@ pub use notifications::{
 };
 pub use operator::{
     AcceptInvitation, CredentialsChange, FirstInvitation, Invitation, InvitationAccepted, MoneyBasis, MoneyRequested,
-    NewInvitation, NewOperatorSession, OperatorAccount, OperatorChange, OperatorChanged, OperatorCredentials,
-    OperatorInvited, OperatorStore, PhcHash, RecoveryCodeHash, SecondFactor, SecondFactorUsed, SessionOpened,
-    SessionsToEnd, TokenHash, TotpAuthenticator,
+    NewInvitation, NewOperatorSession, OpenMoneyRequests, OperatorAccount, OperatorChange, OperatorChanged,
+    OperatorCredentials, OperatorInvited, OperatorStore, PhcHash, RecoveryCodeHash, SecondFactor, SecondFactorUsed,
+    SessionOpened, SessionsToEnd, TokenHash, TotpAuthenticator,
 };
 pub use outbox::{
     AttemptRecord, AttemptResult, Claimed, Delivery, DeliveryKey, DeliveryResult, FinishedDeliveries, OutboxStore,

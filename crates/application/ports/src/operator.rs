@@ -246,6 +246,19 @@ pub struct MoneyBasis {
     pub merchant_limit: Option<Amount>,
 }
 
+/// Which open requests to move money are listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenMoneyRequests {
+    /// Of these merchants; of all when `None`.
+    pub merchants: Option<Vec<MerchantId>>,
+    /// About this Order; about any when `None`.
+    pub order: Option<OrderId>,
+    /// Asked for after this.
+    pub since: Timestamp,
+    /// Most of them.
+    pub limit: u32,
+}
+
 /// What came of writing down a request to move money.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MoneyRequested {
@@ -393,13 +406,9 @@ pub trait OperatorStore: Send + Sync {
     /// One request.
     async fn find_money_request(&self, id: MoneyRequestId) -> Result<Option<MoneyRequest>, StoreError>;
 
-    /// The requests of a merchant, or of all, newest first; those in `state` where one is given.
-    async fn list_money_requests(
-        &self,
-        merchants: Option<Vec<MerchantId>>,
-        state: Option<MoneyRequestState>,
-        limit: u32,
-    ) -> Result<Vec<MoneyRequest>, StoreError>;
+    /// The requests that are open, oldest first: those that wait for a second operator, and those that were granted and have no refund with their id as
+    /// its reference.
+    async fn list_open_money_requests(&self, query: OpenMoneyRequests) -> Result<Vec<MoneyRequest>, StoreError>;
 
     /// Writes what came of a request that is in the state `old`. [`AccountChanged::Ended`] when it is in another by now.
     async fn settle_money_request(

@@ -67,6 +67,14 @@ pub fn types() -> impl Iterator<Item = &'static str> {
     sessions.chain(orders).chain(ContractEvent::ALL.into_iter().map(ContractEvent::as_str))
 }
 
+/// EventType of a test that an operator sends to an endpoint. No payment has such an event, and no filter names it.
+pub const ENDPOINT_TEST: &str = "ENDPOINT_TEST";
+
+/// The body of a test.
+pub fn endpoint_test() -> Vec<u8> {
+    EventBody { sequence: Some(1), ..EventBody::new(ENDPOINT_TEST) }.bytes()
+}
+
 /// SESSION_COMPLETED: the shopper finished in the drop-in and the Order exists.
 pub fn session_completed(session: &Session, order: &Order) -> Vec<u8> {
     EventBody {

@@ -139,9 +139,9 @@ export class Api {
     this.session = `shopper/session/${encodeURIComponent(sessionId)}`;
   }
 
-  /** The texts of one locale file, by its address of this build. */
-  strings(address: string, signal: AbortSignal): Promise<ApiResult<Record<string, string>>> {
-    return this.persist(address, { cache: "default" }, 7, signal, "pay");
+  /** One file of texts, by its address of this build; it is known by its text `proof`. */
+  strings(address: string, proof: string): Promise<ApiResult<Record<string, string>>> {
+    return this.persist(address, { cache: "default" }, 5, new AbortController().signal, proof);
   }
 
   view(signal: AbortSignal): Promise<ApiResult<View>> {

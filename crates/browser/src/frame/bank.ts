@@ -18,13 +18,18 @@ const TYPED: readonly (readonly [keyof BankDetails, string])[] = [
 /** In fours, as it is printed everywhere. */
 const asPrinted = (iban: string): string => iban.replace(/\s/g, "").replace(/(.{4})(?=.)/g, "$1 ");
 
+/** A country by its name; one that has none by its code. */
+function countryOf(code: string, locale: string): string {
+  return /^[A-Z]{2}$/.test(code) ? (new Intl.DisplayNames(locale, { type: "region" }).of(code) ?? code) : code;
+}
+
 /** The amount, then every detail there is; what only says where the bank is comes last. */
 export function detailsOf(strings: Strings, locale: string, view: View, bank: BankDetails): Detail[] {
   const typed = TYPED.map(([member, key]) => {
     const copy = bank[member] ?? "";
     return { label: say(strings, key), text: member === "Iban" ? asPrinted(copy) : copy, copy };
   });
-  const place = [bank.City, bank.Country].filter(Boolean).join(", ");
+  const place = [bank.City, countryOf(bank.Country ?? "", locale)].filter(Boolean).join(", ");
   return [
     { label: say(strings, "bankAmount"), text: amountOf(view, locale), copy: plainAmountOf(view, locale) },
     ...typed,

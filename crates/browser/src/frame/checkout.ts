@@ -5,7 +5,7 @@
 
 import type { Locale } from "../shared/locale";
 import { CARDS } from "../shared/protocol";
-import { say, type Strings } from "../shared/strings";
+import { say } from "../shared/strings";
 import { pause, PAUSES, type ApiResult, type Api, type FailedAttempt, type Submission, type Progress, type Secret, type State, type View } from "./api";
 import { detailsOf } from "./bank";
 import { agreementOf, consentOf, isFree } from "./consent";
@@ -16,6 +16,7 @@ import type { Link } from "./link";
 import { closeAttempt, deviceFingerprint, openAttempt } from "./attempt-storage";
 import { amountOf } from "./money";
 import { announce, whenDrawn } from "./screen";
+import type { Texts } from "./texts";
 
 /** Between requests of which several in a row went unanswered. */
 const LONG_PAUSE_MS = 4000;
@@ -51,6 +52,8 @@ export class Checkout {
   private away = "";
   /** The attempt that waits there. */
   private awayAttempt = "";
+  /** Whether the shell was told all texts. */
+  private told = false;
   /** When, by this browser's clock, the Session that is shown expires. */
   private expiry = Infinity;
   private expiryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -60,17 +63,25 @@ export class Checkout {
     private readonly sessionId: string,
     private readonly link: Link,
     private readonly forms: Forms,
-    private readonly strings: Strings,
+    private readonly texts: Texts,
     private readonly locale: Locale,
     private view: View,
   ) {}
 
+  /** Shows the Session for the first time. A form that nothing was paid in yet waits for no text that it does not show. */
+  async start(): Promise<void> {
+    const fresh = this.view.State === "CREATED" && this.view.Attempt === undefined;
+    if (!fresh) await this.waitForTexts(this.flow.signal);
+    this.begin();
+    void this.complete();
+  }
+
   /** Goes where the Session is: to the form, or after a payment that is already under way or over. */
-  begin(notice = this.failureOf(this.view.Attempt)): void {
+  private begin(notice = this.failureOf(this.view.Attempt)): void {
     this.watchExpiry();
     if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
-    const there = this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
-    this.link.send({ type: "ready", model: viewModelOf(this.strings, this.locale, this.view, this.forms.listed) });
+    const there = this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
+    this.showModel();
     this.forms.open(this.byCard);
     if (!there) whenDrawn(() => this.forms.focusHeading());
     if (this.view.State === "CREATED") this.openForm(notice);
@@ -111,6 +122,9 @@ export class Checkout {
     this.notify("");
     this.setBusy(true, card === null ? this.paying : "");
     if (card !== null) announce(this.paying);
+    const complete = await this.complete();
+    if (signal.aborted) return;
+    if (!complete) return this.openForm(this.say("notSent"));
     this.sent = form;
     const AttemptId = openAttempt(this.sessionId);
     const ContractId = form === null ? "" : this.forms.contract;
@@ -149,7 +163,7 @@ export class Checkout {
     this.view = { ...this.view, SavedCards: left };
     // The next one, else the last; else a new card.
     this.forms.contract = (left[place] ?? left.at(-1))?.ContractId ?? "";
-    this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.strings, this.view), isFree(this.view));
+    this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
     this.select(this.method);
     this.forms.focusHeading();
     announce(this.say("removed"));
@@ -158,6 +172,22 @@ export class Checkout {
   /** Looks at a Session that expired meanwhile, as when the page was out of sight or the computer slept. */
   checkExpiry(): void {
     if (this.phase === "form" && Date.now() > this.expiry) void this.reload();
+  }
+
+  private showModel(): void {
+    this.told = this.texts.whole;
+    this.link.send({ type: "ready", model: viewModelOf(this.texts.strings, this.locale, this.view, this.forms.listed) });
+  }
+
+  /** Has the texts that follow a press ready, and the shell knows them; false when they cannot be had now. */
+  private async complete(): Promise<boolean> {
+    const complete = await this.texts.complete();
+    if (complete && !this.told) this.showModel();
+    return complete;
+  }
+
+  private async waitForTexts(signal: AbortSignal): Promise<void> {
+    while (!(await this.texts.complete()) && !signal.aborted) await pause(LONG_PAUSE_MS, signal);
   }
 
   private get byCard(): boolean {
@@ -181,6 +211,7 @@ export class Checkout {
     if (signal.aborted || answer.kind === "unreachable") return;
     if (answer.kind === "refused") return this.fail(answer.code);
     await this.forms.prepare(answer.body, false);
+    await this.waitForTexts(signal);
     if (signal.aborted) return;
     const before = this.view;
     this.view = answer.body;
@@ -310,7 +341,7 @@ export class Checkout {
   private failureOf(attempt: FailedAttempt | undefined): string | undefined {
     if (attempt === undefined) return undefined;
     const key = `again.${attempt.ErrorCode}`;
-    const text = this.say(key in this.strings ? key : "again.other");
+    const text = this.say(key in this.texts.strings ? key : "again.other");
     return attempt.AttemptsLeft === 1 ? `${text} ${this.say("lastTry")}` : text;
   }
 
@@ -392,13 +423,13 @@ export class Checkout {
     this.end();
     const what = bank ? "bank" : isFree(this.view) ? "saved" : "done";
     const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
-    const details = bank ? detailsOf(this.strings, this.locale.format, this.view, bank) : [];
+    const details = bank ? detailsOf(this.texts.strings, this.locale.format, this.view, bank) : [];
     this.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });
   }
 
   private fail(code: string): void {
     this.end();
-    const text = this.strings[`failed.${code}`] ?? this.say("failed.other");
+    const text = this.texts.strings[`failed.${code}`] ?? this.say("failed.other");
     this.link.fail(code, "", this.say("failedTitle"), text);
   }
 
@@ -431,7 +462,7 @@ export class Checkout {
   }
 
   private say(key: string, values?: Readonly<Record<string, string>>): string {
-    return say(this.strings, key, values);
+    return say(this.texts.strings, key, values);
   }
 
   private changeOf(before: View, now: View): string {

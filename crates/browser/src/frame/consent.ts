@@ -4,7 +4,7 @@ import type { Locale } from "../shared/locale";
 import { say, type Strings } from "../shared/strings";
 import type { Consent, View } from "./api";
 
-/** Of each text in all languages, by its key: another one whenever it changes in any. It stands with the contract for ever. */
+/** Of each text in all languages, by its key: another one whenever it changes in any that had it. It stands with the contract for ever, beside the language. */
 export const TEXT_VERSIONS: Readonly<Record<string, string>> = {
   agree: "2026-11",
   "allow.ONE_CLICK": "2026-11-one-click",

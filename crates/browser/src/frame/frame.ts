@@ -1,6 +1,6 @@
 // Start of the card frame: take the port, read the Session that came with the page, load the texts, check who embeds us, show the form.
 
-import { ADDRESSES } from "virtual:locales";
+import { FINGERPRINTS } from "virtual:locales";
 import { baseOf } from "../shared/address";
 import { resolveLocale, type Locale } from "../shared/locale";
 import { load } from "../shared/lazy-module";
@@ -16,6 +16,7 @@ import { drawingOf } from "./marks";
 import { cardEntry, isCard } from "./view-model";
 import { Link, portOffer, type Offer } from "./link";
 import { announce, show, watchHeight } from "./screen";
+import { Texts } from "./texts";
 import type * as Saved from "../saved/saved";
 import type * as Wallet from "../wallet/wallet";
 import frameCss from "./frame.css";
@@ -48,7 +49,8 @@ function embedded(): Embedded {
 }
 
 /** Tells the shell why there is no form; without texts the words are the shell's. */
-function refuse({ origin }: Offer, link: Link, strings: Strings, code: string, message = ""): void {
+async function refuse({ origin }: Offer, link: Link, texts: Texts | null, code: string, message = ""): Promise<void> {
+  const strings: Strings = texts !== null && (await texts.complete()) ? texts.strings : {};
   const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
   link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
 }
@@ -61,7 +63,8 @@ function savedPart(): Promise<typeof Saved | null> {
   return (saved ??= Promise.race([load<typeof Saved>(SAVED, location.href).catch(() => null), late]));
 }
 
-function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: Strings, view: View, locale: Locale): void {
+function start(offer: Offer, link: Link, api: Api, sessionId: string, texts: Texts, view: View, locale: Locale): void {
+  const { strings } = texts;
   const schemes = view.PaymentMethods.filter(isCard);
   const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
   const form = new CardForm(strings, schemes.map((method) => method.Id), events);
@@ -69,7 +72,7 @@ function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: S
   const forms = new Forms(form, async () => {
     const part = await savedPart();
     if (part === null || headingLevel === undefined) return null;
-    const list = new part.SavedCards(strings, cardEntry(strings, schemes), form.element, {
+    const list = new part.SavedCards(strings, cardEntry(strings, locale, schemes), form.element, {
       codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
       brandNamed,
       drawingOf,
@@ -86,10 +89,10 @@ function start(offer: Offer, link: Link, api: Api, sessionId: string, strings: S
   let begin = async (): Promise<void> => {
     begin = async () => {};
     await forms.prepare(view, true);
-    checkout.begin();
+    await checkout.start();
     watchHeight((height) => link.send({ type: "size", height }));
   };
-  const checkout = new Checkout(api, sessionId, link, forms, strings, locale, view);
+  const checkout = new Checkout(api, sessionId, link, forms, texts, locale, view);
   link.listen((message) => {
     if (message.type === "setup") {
       forms.hideButton(message.hideSubmitButton);
@@ -126,26 +129,25 @@ async function boot(script: string): Promise<void> {
   dress();
   const query = new URLSearchParams(location.search);
   const sessionId = query.get("session") ?? "";
-  const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], Object.keys(ADDRESSES));
+  const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], Object.keys(FINGERPRINTS));
   document.documentElement.lang = locale.format;
   document.documentElement.dir = locale.direction;
   const api = new Api(baseOf(script), sessionId);
   const view = embedded();
   // Beside the texts, which are waited for as well.
   if ("State" in view && view.SavedCards?.length) void savedPart();
-  const loading = api.strings(ADDRESSES[locale.file] ?? "", new AbortController().signal);
+  const loading = Texts.load(api, `locales/${locale.tag}.json?${FINGERPRINTS[locale.tag]}`);
   const offer = await offered;
   const link = new Link(offer.port);
   link.send({ type: "hello" });
   const texts = await loading;
-  if (texts.kind !== "ok") return refuse(offer, link, {}, "SERVICE_UNAVAILABLE");
-  const strings = texts.body;
-  if (!("State" in view)) return refuse(offer, link, strings, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
-  if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, strings, "ORIGIN_NOT_ALLOWED");
-  document.title = say(strings, "frameTitle");
+  if (texts === null) return refuse(offer, link, null, "SERVICE_UNAVAILABLE");
+  if (!("State" in view)) return refuse(offer, link, texts, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
+  if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, texts, "ORIGIN_NOT_ALLOWED");
+  document.title = say(texts.strings, "frameTitle");
   // A payment under way, or over, is followed even if nothing could pay it any more.
-  if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, strings, "NO_PAYMENT_METHOD");
-  start(offer, link, api, sessionId, strings, view, locale);
+  if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, texts, "NO_PAYMENT_METHOD");
+  start(offer, link, api, sessionId, texts, view, locale);
 }
 
 void boot((document.currentScript as HTMLScriptElement).src);

@@ -12,8 +12,8 @@ type Offered = View["PaymentMethods"][number];
 export const isCard = (method: Offered): boolean => method.Class === "Card";
 
 /** All card schemes together. */
-export function cardEntry(strings: Strings, schemes: readonly Offered[]): Method {
-  const names = schemes.map((method) => method.Name).join(", ");
+export function cardEntry(strings: Strings, locale: Locale, schemes: readonly Offered[]): Method {
+  const names = new Intl.ListFormat(locale.format).format(schemes.map((method) => method.Name));
   const marks = schemes.map((method) => [drawingOf(method.Id), method.Name] as const);
   return { id: CARDS, name: say(strings, "card"), icon: "card", drawing: "", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
 }
@@ -47,7 +47,7 @@ export function viewModelOf(strings: Strings, locale: Locale, { SavedCards: _sav
     frameTitle: say(strings, "frameTitle"),
     testMode: view.Sandbox ? say(strings, "testMode") : "",
     listed,
-    methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
+    methods: schemes.length > 0 ? [cardEntry(strings, locale, schemes), ...others] : others,
     view,
     strings,
   };

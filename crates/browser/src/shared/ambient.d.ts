@@ -9,13 +9,16 @@ declare module "*.css" {
 declare const WALLET: readonly [string, string];
 declare const SAVED: readonly [string, string];
 declare const DIALOG: readonly [string, string];
+declare const FALLBACK: readonly [string, string];
 
 declare module "virtual:locales" {
-  /** Addresses of all locale files by their tags, e.g. "en", "pt-BR". */
-  export const ADDRESSES: Readonly<Record<string, string>>;
+  /** Of the first file of each language, by its tag, e.g. "en", "pt-BR". */
+  export const FINGERPRINTS: Readonly<Record<string, string>>;
 }
 
 declare module "virtual:fallback" {
-  /** By the tags of all locale files: a title and a text for a drop-in that could not load. */
-  export const FALLBACK: Readonly<Record<string, readonly [title: string, text: string]>>;
+  /** By the tags of all languages: a title and a text for a drop-in that could not load. */
+  export const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>>;
+  /** Those of English. */
+  export const ENGLISH: readonly [title: string, text: string];
 }

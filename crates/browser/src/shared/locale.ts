@@ -1,30 +1,46 @@
-// Which locale file serves which request. Used by the shell (which sees the merchant page) and by the frame (which does not).
+// Which language's texts serve which request. lib.rs chooses alike for the service's own pages; test/locale-choices.json holds both.
+
+import { aliases, rightToLeft } from "../../languages.json";
 
 export interface Locale {
-  /** Tag of the locale file, e.g. "de". */
-  readonly file: string;
-  /** BCP 47 tag for numbers and currencies, e.g. "de-AT": the file's language with the country that was asked for. */
+  /** The language whose texts are shown, e.g. "de". */
+  readonly tag: string;
+  /** BCP 47 tag for numbers, currencies and `lang`, e.g. "de-AT": the language with the country that was asked for. */
   readonly format: string;
   readonly direction: "ltr" | "rtl";
 }
 
-/** Languages by their older or wider names, and the countries that write Chinese in the traditional way. */
-const RENAMED: Readonly<Record<string, string>> = { no: "nb", iw: "he", in: "id" };
-const TRADITIONAL = /Hant|TW|HK|MO/i;
-const SHAPE = /^([a-z]{2,3})(?:[-_]([a-z]{4}))?(?:[-_]([a-z]{2}))?\b/i;
+const ALIASES: Readonly<Record<string, string>> = aliases;
 
-/** The first request that a file exists for; English when there is none. */
-export function resolveLocale(requests: readonly (string | null)[], files: readonly string[]): Locale {
+const isLetters = (part: string | undefined, least: number, most = least): part is string =>
+  part !== undefined && part.length >= least && part.length <= most && /^[a-z]+$/i.test(part);
+
+/** Of `tags`, the one whose texts a request (a language, maybe a script, maybe a country, with - or _ between) gets; and as what. */
+function choose(request: string, tags: readonly string[]): Locale | null {
+  const [spoken, second, third] = request.split(/[-_]/);
+  if (!isLetters(spoken, 2, 3)) return null;
+  const language = spoken.toLowerCase();
+  const script = isLetters(second, 4) ? second : undefined;
+  const land = script === undefined ? second : third;
+  const country = isLetters(land, 2) ? land.toUpperCase() : undefined;
+  const wanted = [
+    ...(script === undefined ? [] : [`${language}-${script.charAt(0).toUpperCase()}${script.slice(1).toLowerCase()}`]),
+    // A script that is named outweighs what is usual in the country.
+    ...(country === undefined || script !== undefined ? [] : [`${language}-${country}`]),
+    language,
+  ];
+  const tag = wanted.map((one) => ALIASES[one] ?? one).find((one) => tags.includes(one));
+  if (tag === undefined) return null;
+  // The country that was asked for takes the place of the file's own.
+  const format = country === undefined ? tag : `${tag.replace(/-[A-Z]{2}$/, "")}-${country}`;
+  return { tag, format, direction: rightToLeft.includes(tag) ? "rtl" : "ltr" };
+}
+
+/** The first request that there are texts for; English when there is none. */
+export function resolveLocale(requests: readonly (string | null | undefined)[], tags: readonly string[]): Locale {
   for (const request of requests) {
-    const match = SHAPE.exec(request ?? "");
-    if (match === null) continue;
-    const [whole, spoken = "", , land] = match;
-    const language = RENAMED[spoken.toLowerCase()] ?? spoken.toLowerCase();
-    const exact = land === undefined ? language : `${language}-${land.toUpperCase()}`;
-    const written = language === "zh" ? [TRADITIONAL.test(whole) ? "zh-Hant" : "zh-Hans"] : [exact, language, "pt-PT"];
-    const file = written.find((tag) => tag.startsWith(language) && files.includes(tag));
-    if (file === undefined) continue;
-    return { file, format: land === undefined ? file : exact, direction: /^(ar|he)/.test(file) ? "rtl" : "ltr" };
+    const chosen = choose(request ?? "", tags);
+    if (chosen !== null) return chosen;
   }
-  return { file: "en", format: "en", direction: "ltr" };
+  return { tag: "en", format: "en", direction: "ltr" };
 }

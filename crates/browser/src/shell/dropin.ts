@@ -1,8 +1,7 @@
 // One drop-in on the merchant's page: owns the frame and its port, turns messages into what the page sees and hears.
 
-import { FALLBACK } from "virtual:fallback";
+import { ENGLISH } from "virtual:fallback";
 import { isWebAddress } from "../shared/address";
-import { resolveLocale } from "../shared/locale";
 import { load } from "../shared/lazy-module";
 import { CARDS, isFrameMessage, PROTOCOL, type Detail, type ViewModel, type FrameMessage, type PortOffer, type ShellMessage } from "../shared/protocol";
 import { applyTheme } from "../shared/theme";
@@ -10,6 +9,7 @@ import { diagnose, watchPolicy, type Diagnosis } from "./diagnosis";
 import type { Options } from "./options";
 import { readTheme, watchTheme } from "./theme";
 import { View } from "./view";
+import type * as Fallback from "../fallback/fallback";
 import type * as Wallet from "../wallet/wallet";
 
 /** Longer than all tries to load the frame and its texts. */
@@ -18,6 +18,9 @@ const HANDSHAKE_MS = 35_000;
 const HELLO_MS = 700;
 /** Before another try to load a frame whose service was in trouble. */
 const PAUSES_MS = [500, 1000, 2000];
+
+/** The shopper does not wait longer than this for words in another language than English. */
+const WORDS_TIMEOUT_MS = 1_000;
 
 /** Runs a callback of the page; what it throws is the page's, and is reported as such. */
 function tell(callback: () => void): void {
@@ -56,6 +59,8 @@ export class Dropin {
   /** What `onChange` was told last. */
   private change = "";
   private wallet: Wallet.WalletButton | undefined;
+  /** Whether nothing of it is heard of any more. */
+  private retired = false;
 
   constructor(
     private readonly host: Element,
@@ -100,6 +105,11 @@ export class Dropin {
 
   /** Another instance takes the place of this one: no callback is heard of any more. */
   retire(): void {
+    this.retired = true;
+    this.stop();
+  }
+
+  private stop(): void {
     this.state = "over";
     this.stopTimer();
     this.disconnect();
@@ -298,7 +308,7 @@ export class Dropin {
   }
 
   private end(kind: "done" | "fail", title: string, text: string, details: readonly Detail[] = []): void {
-    this.retire();
+    this.stop();
     // What is drawn in the end follows the page's colours like anything before.
     this.watch();
     this.setEnabled(false);
@@ -316,12 +326,28 @@ export class Dropin {
     // Taken away in the task that drew it, before anything was watched.
     if (!this.host.isConnected) return this.leave();
     if (cause !== "") console.error(`Dropin: ${errorCode}: ${cause}`);
-    // Without the frame's texts the shell has a few of its own.
-    const locale = resolveLocale([this.options.locale ?? null, document.documentElement.lang, ...navigator.languages], Object.keys(FALLBACK));
-    const [ownTitle, ownText] = FALLBACK[locale.file] ?? ["", ""];
-    if (title === "") this.view.speak(locale.format, locale.direction);
-    const errorMessage = text || ownText;
-    this.end("fail", title || ownTitle, errorMessage);
+    if (text !== "") return this.endFailed(errorCode, title, text);
+    this.stop();
+    void this.ownWords().then((words) => {
+      if (this.retired || !this.host.isConnected) return;
+      this.view.speak(words.lang, words.dir);
+      this.endFailed(errorCode, words.title, words.text);
+    });
+  }
+
+  private endFailed(errorCode: string, title: string, errorMessage: string): void {
+    this.end("fail", title, errorMessage);
     tell(() => this.options.onFailure?.({ errorCode, errorMessage }));
+  }
+
+  /** What to say without the frame's texts: in English at once, in another language from a part of ours that is loaded only then. */
+  private async ownWords(): Promise<Fallback.Words> {
+    const [title, text] = ENGLISH;
+    const english = { lang: "en", dir: "ltr", title, text };
+    const languages = [this.options.locale, document.documentElement.lang, ...navigator.languages].filter((language) => language !== undefined);
+    if (/^en(?![a-z])/i.test(languages.find((language) => language !== "") ?? "")) return english;
+    const late = new Promise<null>((resolve) => setTimeout(resolve, WORDS_TIMEOUT_MS, null));
+    const part = await Promise.race([load<typeof Fallback>(FALLBACK, this.base).catch(() => null), late]);
+    return part?.wordsIn(languages) ?? english;
   }
 }

@@ -33,6 +33,8 @@ coded_enum! {
         EndpointSecretRotate = "ENDPOINT_SECRET_ROTATE",
         /// An endpoint was removed.
         EndpointRemove = "ENDPOINT_REMOVE",
+        /// A test was sent to an endpoint.
+        EndpointTest = "ENDPOINT_TEST",
         /// A merchant's wallet certificate was set.
         WalletSet = "WALLET_SET",
         /// A merchant's wallet certificate was taken away.

@@ -21,7 +21,7 @@ pub use credential::{PasswordHash, Retiring, SealedSecret};
 pub use endpoint::{Endpoint, EndpointSettings};
 pub use merchant::{InvalidMerchant, Merchant, MerchantParts, SavedCardKind, SavedCardSettings};
 pub use origin::{InvalidOrigin, Origin};
-pub use permission::{Permission, Permissions};
+pub use permission::{MONEY_PERMISSIONS, Permission, Permissions};
 pub use rates::{RateChange, RateForm, RateSettings};
 pub use target::{TargetPolicy, TargetRefused};
 pub use user::ApiUser;

@@ -25,6 +25,9 @@ coded_enum! {
     }
 }
 
+/// What takes money or gives it back by itself. In the panel only an owner gives them away.
+pub const MONEY_PERMISSIONS: &[Permission] = &[Permission::OrderCapture, Permission::OrderRefund, Permission::Checkout];
+
 /// A set of permissions. Serialized as the list of their codes, in the order of [`Permission::ALL`].
 ///
 /// ```
@@ -50,6 +53,11 @@ impl Permissions {
     /// Whether `permission` is among them.
     pub const fn contains(self, permission: Permission) -> bool {
         self.0 & (1 << permission as u8) != 0
+    }
+
+    /// Whether one of them is among [`MONEY_PERMISSIONS`].
+    pub fn move_money(self) -> bool {
+        MONEY_PERMISSIONS.iter().any(|permission| self.contains(*permission))
     }
 
     /// Those that are in the set, in the order of [`Permission::ALL`].
@@ -82,5 +90,6 @@ mod tests {
         assert_eq!(Permissions::all().iter().count(), Permission::ALL.len());
         assert_eq!(Permissions::default().iter().count(), 0);
         assert!(Permissions::default().is_empty() && !some.is_empty());
+        assert!(Permissions::all().move_money() && !some.move_money());
     }
 }

@@ -3,6 +3,7 @@ use std::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::brand::CardBrand;
+use crate::last_four::LastFour;
 use crate::scheme::Scheme;
 
 /// A card exactly as the shopper typed it, valid or not (docs/SPECIFICATION.md#stash-warnings).
@@ -135,6 +136,17 @@ impl Card {
     /// ```
     pub fn expiry_month(&self) -> &str {
         &self.expiry_month
+    }
+
+    /// The last four digits of the number, where it has as many.
+    ///
+    /// ```
+    /// # use dropin_card::Card;
+    /// let card = Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12");
+    /// assert_eq!(card.last_four().map(|four| four.to_string()).as_deref(), Some("4242"));
+    /// ```
+    pub fn last_four(&self) -> Option<LastFour> {
+        self.last4().parse().ok()
     }
 
     /// The last four digits of the number (docs/SPECIFICATION.md#stash-response), the most that may be shown of it; fewer when fewer were typed.

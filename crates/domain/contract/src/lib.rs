@@ -14,11 +14,12 @@ mod serialized;
 mod state;
 mod step;
 
-pub use card::{CardExpiry, CardSummary, InvalidCardExpiry, InvalidLastFour, LastFour};
+pub use card::{CardExpiry, CardSummary, InvalidCardExpiry};
 pub use charge::ChargeRefused;
 pub use codes::{ADVICE_CODES, AdviceCode, RESPONSE_CODES, ResponseCode};
 pub use contract::{Consent, Contract, ContractOrigin, ContractParts, InvalidContract, NewContract, StoredCard};
 pub use decline::{CredentialDecline, DECLINE_RULES, DeclineCategory, DeclineEffect, DeclineRule};
+pub use dropin_card::{InvalidLastFour, LastFour};
 pub use kind::{ContractKind, Initiator};
 pub use mark::{
     InvalidNetworkTransactionId, MAX_NETWORK_TRANSACTION_ID_BYTES, NetworkTransactionId, PaymentMark,

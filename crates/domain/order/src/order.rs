@@ -1,6 +1,6 @@
 use std::ops::Deref;
 
-use dropin_card::CardHash;
+use dropin_card::{CardHash, LastFour};
 use dropin_kernel::coded_enum;
 use dropin_kernel::{AttemptId, ContractId, MerchantId, OrderId, PaymentId, Revision, SessionId, Timestamp};
 use dropin_money::Amount;
@@ -106,6 +106,9 @@ pub struct OrderParts {
     /// not asked again in the same Session. It is card data and not serialized: an Order that is restored from its serialized form has none.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub card: Option<CardHash>,
+    /// The end of the number of the card that it was paid with, or was to be, from when the processor was asked. Not serialized, as [`OrderParts::card`].
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub last_four: Option<LastFour>,
 }
 
 /// An Order: its parts, which only the steps of its life change.
@@ -244,6 +247,13 @@ impl Order {
         self
     }
 
+    /// The same Order with the end of the number of the card that it is paid with.
+    #[must_use]
+    pub fn with_last_four(mut self, last_four: LastFour) -> Self {
+        self.0.last_four = Some(last_four);
+        self
+    }
+
     /// The same Order with what the shopper of a transfer needs: what to write on it, and our page that says so.
     #[must_use]
     pub fn with_transfer(mut self, reference: Option<String>, page: Option<String>) -> Self {
@@ -289,6 +299,7 @@ impl Order {
             transfer_page: None,
             contract_id: None,
             card: None,
+            last_four: None,
         })
     }
 

@@ -1,11 +1,10 @@
 //! What an operator does about an Order, each by the use case of the API.
 
-use dropin_access::operator::MoneyRequestState;
-use dropin_kernel::{MerchantId, MoneyRequestId, OrderId};
+use dropin_kernel::{MoneyRequestId, OrderId, Revision};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, OrderState, RefundState};
-use dropin_usecases::operators::{MoneyError, RefundWish};
-use dropin_usecases::payments::{CancelError, CaptureError, RefundAsk, RefundError};
+use dropin_usecases::operators::{MoneyError, NewRefundRequest, OperatorRefundError, OperatorRefunds, RefundProgress};
+use dropin_usecases::payments::{CancelError, CaptureError};
 
 use super::page::{ActForm, Form, load, page_of};
 use crate::fields::Fields;
@@ -13,7 +12,7 @@ use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
-use crate::screens::{merchant_act, required_note};
+use crate::screens::{acting, merchant_act, required_note};
 
 /// The page again, with the form as it was typed and what is wrong with it.
 async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<String>) -> Answer {
@@ -36,7 +35,7 @@ fn typed_amount(fields: &Fields, currency: Currency) -> Result<Option<Amount>, S
     if amount.minor() <= 0 { Err("The amount must be above zero.".to_owned()) } else { Ok(Some(amount)) }
 }
 
-/// Refunds a part or all. The form names the request, so that one that is sent twice is one refund.
+/// Refunds a part or all. The form names the request, so that one that is sent twice is one refund, and one that was interrupted is finished.
 pub(crate) async fn refund(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
@@ -49,67 +48,38 @@ pub(crate) async fn refund(request: PanelRequest) -> Answer {
         return again(&request, Form::Refund, wrong).await;
     }
     let amount = amount.unwrap_or_else(|| order.amounts.refundable());
-    let wish = RefundWish {
+    let new = NewRefundRequest {
         id: key,
         merchant: order.merchant_id,
         order: order.id,
         amount,
         note: request.fields.text("note").to_owned(),
     };
-    let granted = match request.deps.operators.request_refund(&request.operator, &wish).await {
-        Ok(asked) => asked,
-        Err(MoneyError::Store(error)) => return Err(error.into()),
-        Err(error) => return again(&request, Form::Refund, vec![sentence(&error)]).await,
-    };
-    let path = format!("/orders/{}", order.id);
-    match granted.state {
-        MoneyRequestState::Waiting => Ok(see(format!("{path}?done=refund-waits"))),
-        _ => match make_refund(&request, order.merchant_id, order.id, key, &granted.amount).await {
-            Ok(done) => Ok(see(format!("{path}?done={done}"))),
-            Err(RefundFailed::Refused(why)) => again(&request, Form::Refund, vec![why]).await,
-            Err(RefundFailed::Other(refusal)) => Err(refusal),
-        },
-    }
-}
-
-/// Why a refund that may be made is not.
-pub(crate) enum RefundFailed {
-    /// Surely not, and why.
-    Refused(String),
-    /// Something else.
-    Other(Refusal),
-}
-
-/// Makes a refund that was granted; what came of it, as a code of a notice. One that was surely refused does not count against any limit.
-pub(crate) async fn make_refund(
-    request: &PanelRequest,
-    merchant: MerchantId,
-    order: OrderId,
-    id: MoneyRequestId,
-    amount: &Amount,
-) -> Result<&'static str, RefundFailed> {
-    let deps = &request.deps;
-    let ask = RefundAsk { reference: id.to_string(), amount: Some(amount.to_decimal()), description: None };
-    let (payments, act) = (deps.payments.clone(), merchant_act(request, merchant));
-    let flow = async move { payments.refund(&act, order, &ask, None).await };
-    let outcome = deps.flows.run(flow).await.map_err(|error| RefundFailed::Other(error.into()))?;
-    match outcome {
-        Ok(_) => {}
-        Err(RefundError::Store(error)) => return Err(RefundFailed::Other(error.into())),
-        Err(refused) => {
-            let released = deps.operators.release_money(&request.operator, id).await;
-            if let Err(error) = released {
-                log::warn!("a refund that was refused still counts against limits: {error}");
-            }
-            return Err(RefundFailed::Refused(sentence(&refused)));
+    let (refunds, by, acting) = (refunds(&request), request.operator.clone(), acting(&request));
+    let flow = async move { refunds.refund(&by, &new, acting).await };
+    let done = match request.deps.flows.run(flow).await? {
+        Ok(RefundProgress::Waiting) => "refund-waits",
+        Ok(RefundProgress::Made(state)) => refund_notice(state),
+        Err(OperatorRefundError::Store(error) | OperatorRefundError::Request(MoneyError::Store(error))) => {
+            return Err(error.into());
         }
+        Err(refused) => return again(&request, Form::Refund, vec![sentence(&refused)]).await,
+    };
+    Ok(see(format!("/orders/{}?done={done}", order.id)))
+}
+
+/// What makes operators' refunds.
+pub(crate) fn refunds(request: &PanelRequest) -> OperatorRefunds {
+    OperatorRefunds { operators: request.deps.operators.clone(), payments: request.deps.payments.clone() }
+}
+
+/// What came of a refund, as a code of a notice.
+pub(crate) const fn refund_notice(state: RefundState) -> &'static str {
+    match state {
+        RefundState::Succeeded => "refunded",
+        RefundState::Failed => "refund-failed",
+        RefundState::InProgress => "refund-pending",
     }
-    let made = deps.payments.store.find_refund_by_reference(order, &id.to_string()).await;
-    Ok(match made.map_err(|error| RefundFailed::Other(error.into()))?.map(|refund| refund.state) {
-        Some(RefundState::Succeeded) => "refunded",
-        Some(RefundState::Failed) => "refund-failed",
-        Some(RefundState::InProgress) | None => "refund-pending",
-    })
 }
 
 /// An error as a sentence.
@@ -121,7 +91,7 @@ pub(crate) fn sentence(error: &impl std::fmt::Display) -> String {
 }
 
 /// Refuses a form of a page that shows the Order as it was before another change.
-fn fresh(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
+fn check_revision(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
     if request.fields.text("revision") == order.revision.number().to_string() {
         return Ok(());
     }
@@ -134,7 +104,7 @@ fn fresh(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
 pub(crate) async fn capture(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
-    fresh(&request, order)?;
+    check_revision(&request, order)?;
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
     let amount =
         typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
@@ -166,7 +136,7 @@ pub(crate) async fn capture(request: PanelRequest) -> Answer {
 pub(crate) async fn cancel(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
-    fresh(&request, order)?;
+    check_revision(&request, order)?;
     if let Err(why) = required_note(&request.fields) {
         return again(&request, Form::Cancel, vec![why]).await;
     }
@@ -186,11 +156,11 @@ pub(crate) async fn cancel(request: PanelRequest) -> Answer {
     Ok(see(format!("/orders/{id}?done={done}")))
 }
 
-/// The Order of a review's form, fresh; and how its page comes back.
-pub(crate) async fn reviewed(request: &PanelRequest) -> Result<OrderId, Refusal> {
+/// The Order of a review's form, when it is as the page showed it.
+pub(crate) async fn reviewed(request: &PanelRequest) -> Result<(OrderId, Revision), Refusal> {
     let (trail, _) = load(request).await?;
-    fresh(request, &trail.records.order)?;
-    Ok(trail.records.order.id)
+    check_revision(request, &trail.records.order)?;
+    Ok((trail.records.order.id, trail.records.order.revision))
 }
 
 /// The Order's page again, because the decision was not accepted.

@@ -2,6 +2,7 @@
 
 use askama::Template;
 use dropin_access::operator::PanelAction;
+use dropin_card::LastFour;
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Order, OrderState};
 use dropin_ports::{OrderSearch, SearchBounds, SearchFilter, SearchPage};
@@ -16,8 +17,20 @@ use crate::screens::{
 use crate::show::{self, Html};
 
 /// The fields of the list's filters.
-pub(crate) const FILTERS: &[&str] =
-    &["merchant", "state", "method", "currency", "amount", "reference", "email", "since", "until", "after", "held"];
+pub(crate) const FILTERS: &[&str] = &[
+    "merchant",
+    "state",
+    "method",
+    "currency",
+    "amount",
+    "reference",
+    "email",
+    "last_four",
+    "since",
+    "until",
+    "after",
+    "held",
+];
 
 /// A row of the list.
 pub(crate) struct OrderRow {
@@ -68,6 +81,7 @@ struct Filters {
     amount: String,
     reference: String,
     email: String,
+    last_four: String,
     since: String,
     until: String,
 }
@@ -97,6 +111,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         amount: text("amount"),
         reference: text("reference"),
         email: text("email"),
+        last_four: text("last_four"),
         since: text("since"),
         until: text("until"),
     };
@@ -108,7 +123,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         wrong,
         next: next.map(|cursor| format!("/orders{}", fields.query(&["after"], &[("after", &write_cursor(&cursor))]))),
         export: may_export.then(|| format!("/orders.csv{}", fields.query(&["after"], &[]))),
-        sessions: format!("/sessions{}", fields.query(&["after", "state", "method", "held"], &[])),
+        sessions: format!("/sessions{}", fields.query(&["after", "state", "method", "held", "last_four"], &[])),
         is_filtered: fields.pairs().iter().any(|(name, value)| name != "after" && !value.trim().is_empty()),
         is_continued: fields.given("after").is_some(),
         cut: is_cut.then_some(SearchBounds::default().found),
@@ -124,9 +139,15 @@ pub(crate) fn search_of(request: &PanelRequest, limit: u32) -> Result<Result<Ord
     let state = fields.given("state").and_then(|code| {
         code.parse::<OrderState>().map_err(|_unknown| wrong.push(format!("{code} is no state of an Order."))).ok()
     });
+    let last_four = fields.given("last_four").and_then(|text| {
+        text.parse::<LastFour>()
+            .map_err(|_wrong| wrong.push(format!("{text} is no end of a card's number; write four digits.")))
+            .ok()
+    });
     let search = OrderSearch {
         filter,
         state,
+        last_four,
         under_review: fields.is_ticked("held"),
         payment_method: fields.given("method").map(str::to_ascii_uppercase),
         after: read_cursor(fields)?,

@@ -1,20 +1,21 @@
 //! One Order: amounts, timeline, refunds, operations, and the forms that fit its state.
 
 use askama::Template;
-use dropin_access::operator::PanelAction;
-use dropin_kernel::{OrderId, Timestamp};
+use dropin_access::operator::{MoneyRequest, MoneyRequestState, PanelAction};
+use dropin_kernel::{OperatorId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, OpState, Operation, Order, Refund, VoidPlan};
 use dropin_ports::{DeliveryState, NotificationFilter, NotificationQuery, OrderAuditTrail};
 use dropin_session::Session;
+use dropin_usecases::operators::MoneyError;
 
 use crate::guard::Answer;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
 
-/// Something that happened.
-pub(crate) struct Happening {
+/// An entry of the timeline.
+pub(crate) struct TimelineEvent {
     at: Timestamp,
     kind: &'static str,
     when: Html,
@@ -23,7 +24,7 @@ pub(crate) struct Happening {
     link: Option<String>,
 }
 
-impl Happening {
+impl TimelineEvent {
     fn new(at: Timestamp, kind: &'static str, title: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { at, kind, when: show::instant(at), title: title.into(), detail: detail.into(), link: None }
     }
@@ -44,6 +45,17 @@ struct RefundRow {
     state: Html,
     created: Html,
     description: String,
+}
+
+/// A refund that was asked for and is not made.
+struct RequestRow {
+    id: String,
+    amount: String,
+    plain_amount: String,
+    note: String,
+    waits: bool,
+    is_own: bool,
+    ends: Html,
 }
 
 struct BalanceRow {
@@ -96,6 +108,7 @@ pub(super) struct OrderPage {
     session: Option<String>,
     contract: Option<String>,
     method: String,
+    last_four: Option<String>,
     created: Html,
     updated: Html,
     ends: Option<Html>,
@@ -110,8 +123,9 @@ pub(super) struct OrderPage {
     refundable: String,
     shopper: Option<Shopper>,
     attempts: Vec<AttemptRow>,
-    timeline: Vec<Happening>,
+    timeline: Vec<TimelineEvent>,
     operations: Vec<OperationRow>,
+    requests: Vec<RequestRow>,
     refunds: Vec<RefundRow>,
     balances: Vec<BalanceRow>,
     unbalanced: bool,
@@ -185,6 +199,12 @@ pub(super) async fn page_of(
         Form::Review(form) => acts.review = Some(form),
     }
     let timeline = timeline(request, &trail, session.as_ref()).await?;
+    let open = request.deps.operators.list_open_money_requests(&request.operator, Some(order.id)).await;
+    let open = match open {
+        Ok(open) => open,
+        Err(MoneyError::Store(error)) => return Err(error.into()),
+        Err(error) => return Err(Refusal::Internal(error.to_string())),
+    };
     Ok(OrderPage {
         shell: request.shell(format!("Order {}", order.merchant_reference)),
         id: order.id.to_string(),
@@ -196,6 +216,7 @@ pub(super) async fn page_of(
         session: order.session_id.map(|id| id.to_string()),
         contract: order.contract_id.map(|id| format!("/contracts/{id}?merchant={merchant}")),
         method: order.payment_method.clone(),
+        last_four: order.last_four.map(|four| four.to_string()),
         created: show::instant(order.created_at),
         updated: show::instant(order.updated_at),
         ends: order.expires_at.filter(|_| !order.state.is_final()).map(show::instant),
@@ -212,6 +233,7 @@ pub(super) async fn page_of(
         attempts,
         timeline,
         operations: trail.records.operations.iter().map(|placed| operation_row(&placed.operation)).collect(),
+        requests: open.iter().map(|one| request_row(one, request.operator.operator.id)).collect(),
         refunds: trail.records.refunds.iter().map(refund_row).collect(),
         balances: trail
             .records
@@ -266,6 +288,18 @@ fn operation_row(operation: &Operation) -> OperationRow {
     }
 }
 
+fn request_row(request: &MoneyRequest, operator: OperatorId) -> RequestRow {
+    RequestRow {
+        id: request.id.to_string(),
+        amount: show::money(&request.amount),
+        plain_amount: request.amount.to_string(),
+        note: request.note.clone(),
+        waits: request.state == MoneyRequestState::Waiting,
+        is_own: request.requested_by == operator,
+        ends: show::instant(request.expires_at()),
+    }
+}
+
 fn refund_row(refund: &Refund) -> RefundRow {
     RefundRow {
         reference: refund.reference.clone(),
@@ -281,11 +315,11 @@ async fn timeline(
     request: &PanelRequest,
     trail: &OrderAuditTrail,
     session: Option<&Session>,
-) -> Result<Vec<Happening>, Refusal> {
+) -> Result<Vec<TimelineEvent>, Refusal> {
     let order = &trail.records.order;
     let mut all = Vec::new();
     if let Some(session) = session {
-        let mut created = Happening::new(session.created_at, "", "Session created", "");
+        let mut created = TimelineEvent::new(session.created_at, "", "Session created", "");
         created.link = Some(format!("/sessions/{}", session.id));
         all.push(created);
     }
@@ -300,7 +334,7 @@ async fn timeline(
             _ => "",
         };
         let what = if step.what == "START" { "Payment begun".to_owned() } else { show::words(&step.what) };
-        all.push(Happening::new(step.at, kind, what, format!("{state}, by {}", show::actor(&step.actor))));
+        all.push(TimelineEvent::new(step.at, kind, what, format!("{state}, by {}", show::actor(&step.actor))));
     }
     for placed in &trail.records.operations {
         let operation = &placed.operation;
@@ -312,7 +346,7 @@ async fn timeline(
         let title = format!("{} asked of the processor", show::words(operation.kind.as_str()));
         let detail =
             format!("{}, {}", show::money(&operation.amount), show::words(operation.state.as_str()).to_lowercase());
-        all.push(Happening::new(operation.created_at, kind, title, detail));
+        all.push(TimelineEvent::new(operation.created_at, kind, title, detail));
     }
     if request.may(PanelAction::ViewNotifications, order.merchant_id) {
         let filter = NotificationFilter {
@@ -327,10 +361,10 @@ async fn timeline(
             let is_parked = one.statuses.iter().any(|status| status.state == DeliveryState::Parked);
             let detail = if states.is_empty() { "told to no endpoint".to_owned() } else { states.join(", ") };
             let kind = if is_parked { "bad" } else { "" };
-            let mut happening =
-                Happening::new(one.happened_at, kind, format!("Notification {}", one.event_type), detail);
-            happening.link = Some(format!("/notifications/{}", one.event_id));
-            all.push(happening);
+            let mut notified =
+                TimelineEvent::new(one.happened_at, kind, format!("Notification {}", one.event_type), detail);
+            notified.link = Some(format!("/notifications/{}", one.event_id));
+            all.push(notified);
         }
     }
     all.sort_by_key(|one| one.at);

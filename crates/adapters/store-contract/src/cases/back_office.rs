@@ -1,19 +1,29 @@
 use std::sync::Arc;
 
+use dropin_card::LastFour;
 use dropin_kernel::{MerchantId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Order, OrderState};
-use dropin_ports::{OrderSearch, SearchBounds, SearchFilter, SessionSearch};
+use dropin_ports::{OrderSearch, SearchBounds, SearchFilter, SessionSearch, Settled};
 use dropin_session::SessionStateKind;
 use dropin_validation::Email;
 
 use crate::Harness;
+use crate::harness::approval;
 use crate::steps::checkout;
 use crate::values::{at, fresh, profile, terms};
 
 fn all(filter: SearchFilter) -> OrderSearch {
-    let bounds = SearchBounds::default();
-    OrderSearch { filter, state: None, under_review: false, payment_method: None, after: None, limit: 100, bounds }
+    OrderSearch {
+        filter,
+        state: None,
+        under_review: false,
+        payment_method: None,
+        last_four: None,
+        after: None,
+        limit: 100,
+        bounds: SearchBounds::default(),
+    }
 }
 
 async fn found(harness: &Harness, search: OrderSearch) -> Vec<OrderId> {
@@ -123,6 +133,43 @@ pub async fn orders_are_found_by_what_they_are_named_by(harness: Arc<Harness>) {
     assert_eq!(named(&harness, at_address("ada@shop.example")).await, [paid.id]);
     let both = SearchFilter { email: Some("ada@shop.example".to_owned()), ..by(&reference) };
     assert_eq!(named(&harness, both).await, [], "of another reference");
+}
+
+pub async fn orders_are_found_by_the_end_of_a_card(harness: Arc<Harness>) {
+    let ((one, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let four = |digits: &str| digits.parse::<LastFour>().unwrap();
+    let mut paid = Vec::new();
+    for (merchant, digits) in [(one.id, "4242"), (one.id, "0341"), (other.id, "4242")] {
+        let payment = harness.submitted(merchant).await;
+        let mut settlement = approval(&payment);
+        let change = settlement.order.as_mut().unwrap();
+        change.next = change.next.clone().with_last_four(four(digits));
+        assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+        let kept = harness.payment(payment.operation.id).await.order;
+        assert_eq!(kept.last_four, Some(four(digits)), "it is kept");
+        paid.push(kept);
+    }
+    harness.submitted(one.id).await;
+    let ends = |digits, filter| OrderSearch { last_four: Some(four(digits)), ..all(filter) };
+    let mut both = [paid[0].id, paid[2].id];
+    both.sort_by_key(|id| std::cmp::Reverse(*id));
+    assert_eq!(found(&harness, ends("4242", SearchFilter::default())).await, both);
+    assert_eq!(found(&harness, ends("0341", SearchFilter::default())).await, [paid[1].id], "with its zero");
+    assert_eq!(found(&harness, ends("9999", SearchFilter::default())).await, []);
+    let of_one = SearchFilter { merchants: Some(vec![one.id]), ..SearchFilter::default() };
+    assert_eq!(found(&harness, ends("4242", of_one.clone())).await, [paid[0].id]);
+    let reference = SearchFilter { reference: Some(paid[1].merchant_reference.clone()), ..of_one };
+    assert_eq!(found(&harness, ends("4242", reference.clone())).await, [], "both have to fit");
+    assert_eq!(found(&harness, ends("0341", reference)).await, [paid[1].id]);
+    for (since, until, count) in [(10, 11, 2), (11, 12, 0), (9, 10, 0)] {
+        let filter = SearchFilter { since: Some(at(since)), until: Some(at(until)), ..SearchFilter::default() };
+        assert_eq!(found(&harness, ends("4242", filter)).await.len(), count, "{since} to {until}");
+    }
+    let wrong = format!("UPDATE purchase_order SET card_last_four = '42424' WHERE id = '{}'", paid[0].id);
+    assert!(
+        harness.raw.execute(&wrong).unwrap_err().contains("purchase_order_card_last_four_digits"),
+        "no more than four digits"
+    );
 }
 
 pub async fn sessions_are_searched_like_orders(harness: Arc<Harness>) {

@@ -4,10 +4,11 @@ use dropin_access::AuditAction;
 use dropin_access::operator::{MoneyKind, MoneyRequest, MoneyRequestState, MoneyTotals, OperatorRights};
 use dropin_kernel::{MerchantId, MoneyRequestId, OperatorId, OrderId};
 use dropin_money::{Amount, Currency};
-use dropin_ports::{AccountChanged, MoneyBasis, MoneyRequested};
+use dropin_ports::{AccountChanged, MoneyBasis, MoneyRequested, OpenMoneyRequests, Settled};
 
 use super::operators::{act, active};
 use crate::Harness;
+use crate::steps::refunded;
 use crate::values::{at, fresh};
 
 fn usd(minor: i64) -> Amount {
@@ -73,14 +74,74 @@ pub async fn requests_are_counted_by_order_and_operator(harness: Arc<Harness>) {
     assert_eq!(insert(&harness, &foreign, basis_of(123, 120), 0).await, MoneyRequested::NoOrder);
     let euros = MoneyRequest { amount: Amount::from_minor(Currency::Eur, 1).unwrap(), ..asked(&one, ana.id, 1, 13) };
     assert_eq!(insert(&harness, &euros, basis_of(0, 0), 0).await, MoneyRequested::NoOrder);
+}
 
-    let list = |merchants, state| harness.operators.list_money_requests(merchants, state, 9);
-    let all = vec![third.clone(), second.clone(), first];
-    assert_eq!(list(None, None).await, Ok(all.clone()));
-    assert_eq!(list(Some(vec![merchant.id, stranger.id]), None).await, Ok(all));
-    assert_eq!(list(Some(vec![stranger.id]), None).await, Ok(vec![]));
-    assert_eq!(list(None, Some(MoneyRequestState::Waiting)).await, Ok(vec![second]));
-    assert_eq!(harness.operators.list_money_requests(None, None, 1).await, Ok(vec![third]));
+pub async fn open_requests_are_listed_oldest_first(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (stranger, _) = harness.merchant().await;
+    let (ana, _) = active(&harness, "ana@shop.example", OperatorRights::owner()).await;
+    let payment = harness.processed(merchant.id).await;
+    let (order, other) = (&payment.order, harness.authorized(merchant.id).await.order);
+    let mut all = vec![];
+    for (about, state, when) in [
+        (order, MoneyRequestState::Granted, 10),
+        (order, MoneyRequestState::Waiting, 11),
+        (&other, MoneyRequestState::Granted, 12),
+    ] {
+        let request = MoneyRequest { state, ..asked(about, ana.id, 1, when) };
+        let before = basis(&harness, ana.id, merchant.id, about.id, 0).await;
+        assert_eq!(insert(&harness, &request, before, 0).await, MoneyRequested::Done);
+        all.push(request);
+    }
+    let every = OpenMoneyRequests { merchants: None, order: None, since: at(0), limit: 9 };
+    let list =
+        async |query: &OpenMoneyRequests| harness.operators.list_open_money_requests(query.clone()).await.unwrap();
+    assert_eq!(list(&every).await, all);
+    let of = |merchants: &[MerchantId]| OpenMoneyRequests { merchants: Some(merchants.to_vec()), ..every.clone() };
+    assert_eq!(list(&of(&[merchant.id, stranger.id])).await, all);
+    assert_eq!(list(&of(&[stranger.id])).await, []);
+    assert_eq!(list(&OpenMoneyRequests { order: Some(order.id), ..every.clone() }).await, all[..2]);
+    assert_eq!(list(&OpenMoneyRequests { since: at(10), ..every.clone() }).await, all[1..], "the first is too old");
+    assert_eq!(list(&OpenMoneyRequests { limit: 1, ..every.clone() }).await, all[..1]);
+
+    // The refund of the first one is made, and the other granted one is released.
+    harness.refunding(&payment, &all[0].id.to_string(), Some(&usd(1))).await;
+    let released = MoneyRequest { state: MoneyRequestState::Released, decided_at: Some(at(13)), ..all[2].clone() };
+    let settled = harness.operators.settle_money_request(released, MoneyRequestState::Granted, None).await;
+    assert_eq!(settled, Ok(AccountChanged::Done));
+    assert_eq!(list(&every).await, all[1..2]);
+}
+
+pub async fn a_request_counts_unless_its_refund_failed(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (ana, _) = active(&harness, "ana@shop.example", OperatorRights::owner()).await;
+    let payment = harness.processed(merchant.id).await;
+    let count = async || basis(&harness, ana.id, merchant.id, payment.order.id, 0).await;
+    let request = asked(&payment.order, ana.id, 100, 10);
+    assert_eq!(insert(&harness, &request, basis_of(0, 0), 0).await, MoneyRequested::Done);
+    let reference = request.id.to_string();
+    let begun = harness.refunding(&payment, &reference, Some(&usd(100))).await;
+    assert_eq!(count().await, basis_of(100, 100), "nobody knows yet");
+    assert_eq!(harness.payments.settle(refunded(&begun, false, at(50))).await, Ok(Settled::Done));
+    assert_eq!(count().await, basis_of(0, 0), "the processor refused it");
+
+    // The reference belongs to the Order: another one's refund of that name is not this request's.
+    let other = asked(&payment.order, ana.id, 20, 11);
+    assert_eq!(insert(&harness, &other, basis_of(0, 0), 0).await, MoneyRequested::Done);
+    let elsewhere = harness.processed(merchant.id).await;
+    let begun = harness.refunding(&elsewhere, &other.id.to_string(), Some(&usd(20))).await;
+    assert_eq!(harness.payments.settle(refunded(&begun, false, at(51))).await, Ok(Settled::Done));
+    assert_eq!(count().await, basis_of(20, 20));
+
+    // One that was released while its refund was made counts.
+    let released = MoneyRequest { state: MoneyRequestState::Released, decided_at: Some(at(13)), ..other.clone() };
+    let settled = harness.operators.settle_money_request(released, MoneyRequestState::Granted, None).await;
+    assert_eq!(settled, Ok(AccountChanged::Done));
+    assert_eq!(count().await, basis_of(0, 0));
+    let current = harness.payment(payment.operation.id).await;
+    let begun = harness.refunding(&current, &other.id.to_string(), Some(&usd(20))).await;
+    assert_eq!(harness.payments.settle(refunded(&begun, true, at(52))).await, Ok(Settled::Done));
+    assert_eq!(count().await, basis_of(20, 20));
 }
 
 pub async fn of_many_requests_decided_alike_one_is_written(harness: Arc<Harness>) {

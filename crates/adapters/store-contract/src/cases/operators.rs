@@ -293,7 +293,8 @@ pub async fn a_disabled_operator_comes_back_as_it_was(harness: Arc<Harness>) {
     assert_eq!(change(&harness, cat.id, OperatorChange::Enabled).await, OperatorChanged::Done);
     assert_eq!(account(&harness, cat.id).await.operator.state, OperatorState::Invited);
     let accept = harness.operators.accept_invitation(acceptance(link.token, &cat, at(2))).await;
-    assert_eq!(accept, Ok(InvitationAccepted::Done));
+    assert_eq!(accept, Ok(InvitationAccepted::Gone), "its link ended when it was disabled");
+    assert_eq!(harness.operators.find_invitation(link.token).await, Ok(None));
 }
 
 pub async fn a_reset_leaves_a_link_alone(harness: Arc<Harness>) {

@@ -2,12 +2,14 @@
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Text};
+use dropin_card::LastFour;
+use dropin_kernel::Timestamp;
 use dropin_ports::{SearchBounds, SearchFilter};
 
 use super::listed;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::sql::{Id, SqlId};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
 /// Which rows a name leads to, the newest of them.
@@ -106,6 +108,63 @@ statement! {
     returns SqlId;
 }
 
+statement! {
+    /// The newest Orders of a span of time whose card's number ends so.
+    OfCard<'a> { last_four: &'a str => Text, since: Instant => SqlInstant, until: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres OF_CARD;
+    sqlite OF_CARD;
+    returns SqlId;
+}
+
+/// In the words of the partial index, so that this is used.
+const OF_CARD: &str = "SELECT id FROM purchase_order WHERE card_last_four IS NOT NULL AND card_last_four = ? AND created_at >= ? AND created_at < ? \
+    ORDER BY created_at DESC, id DESC LIMIT ?";
+
+statement! {
+    /// The same of one merchant.
+    OfCardOf<'a> {
+        last_four: &'a str => Text,
+        since: Instant => SqlInstant,
+        until: Instant => SqlInstant,
+        merchant: Id => SqlId,
+        limit: i64 => BigInt,
+    }
+    postgres "SELECT id FROM purchase_order WHERE card_last_four IS NOT NULL AND card_last_four = ? AND created_at >= ? AND created_at < ? \
+        AND merchant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?";
+    sqlite OF_CARD_OF;
+    returns SqlId;
+}
+
+/// The plus keeps SQLite from the merchant's index: far more Orders are the merchant's than have a card that ends so.
+const OF_CARD_OF: &str = "SELECT id FROM purchase_order WHERE card_last_four IS NOT NULL AND card_last_four = ? AND created_at >= ? \
+    AND created_at < ? AND +merchant_id = ? ORDER BY created_at DESC, id DESC LIMIT ?";
+
+/// Orders whose card's number ends so.
+pub(super) fn by_card(
+    connection: &mut AnyConnection,
+    filter: &SearchFilter,
+    bounds: SearchBounds,
+    last_four: LastFour,
+) -> Result<Named, Fault> {
+    let limit = i64::from(bounds.found) + 1;
+    let since = Instant(filter.since.unwrap_or(Timestamp::MIN));
+    let until = Instant(filter.until.unwrap_or(Timestamp::MAX));
+    let last_four = last_four.to_string();
+    let orders: QueryResult<Vec<Id>> = match filter.merchants.as_deref() {
+        Some([merchant]) => {
+            let find = OfCardOf { last_four: &last_four, since, until, merchant: Id(merchant.uuid()), limit };
+            on_each!(connection, inner => find.load(inner))
+        }
+        _ => {
+            let find = OfCard { last_four: &last_four, since, until, limit };
+            on_each!(connection, inner => find.load(inner))
+        }
+    };
+    let mut orders = orders.in_table("purchase_order")?;
+    let is_cut = cut(&mut orders, bounds);
+    Ok(Named { sessions: Vec::new(), orders, is_cut })
+}
+
 /// What the filter names; `None` when it names nothing.
 pub(super) fn find(
     connection: &mut AnyConnection,
@@ -176,4 +235,31 @@ fn cut<T>(found: &mut Vec<T>, bounds: SearchBounds) -> bool {
     let is_cut = most < found.len();
     found.truncate(most);
     is_cut
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(QueryableByName)]
+    struct Step {
+        #[diesel(sql_type = Text)]
+        detail: String,
+    }
+
+    #[test]
+    fn cards_are_found_through_their_index() {
+        let mut connection = SqliteConnection::establish(":memory:").unwrap();
+        crate::migrate::sqlite(&mut connection).unwrap();
+        for query in [OF_CARD, OF_CARD_OF] {
+            let plan: Vec<Step> =
+                diesel::sql_query(format!("EXPLAIN QUERY PLAN {query}")).load(&mut connection).unwrap();
+            let plan: Vec<_> = plan.into_iter().map(|step| step.detail).collect();
+            assert!(
+                plan.len() == 1
+                    && plan[0].contains("purchase_order_by_card (card_last_four=? AND created_at>? AND created_at<?)"),
+                "{plan:?}"
+            );
+        }
+    }
 }

@@ -23,7 +23,10 @@ pub(super) fn search(
     connection: &mut AnyConnection,
     search: &OrderSearch,
 ) -> Result<SearchPage<Order, OrderId>, Fault> {
-    let named = named::find(connection, &search.filter, search.bounds)?;
+    let named = match (named::find(connection, &search.filter, search.bounds)?, search.last_four) {
+        (None, Some(last_four)) => Some(named::by_card(connection, &search.filter, search.bounds, last_four)?),
+        (named, _) => named,
+    };
     let newest = (Instant(search.filter.until.unwrap_or(Timestamp::MAX)), Id(Uuid::nil()));
     let from = search.after.map_or(newest, |after| (Instant(after.at), Id(after.id.uuid())));
     let looks_at_all = named.is_some() || search.under_review || !narrows(search);
@@ -123,6 +126,9 @@ fn read(
     }
     if let Some(state) = search.state {
         orders = orders.filter(purchase_order::state.eq(state.as_str()));
+    }
+    if let Some(last_four) = search.last_four {
+        orders = orders.filter(purchase_order::card_last_four.eq(last_four.to_string()));
     }
     if search.under_review {
         // In the words of the partial index, so that this is used.

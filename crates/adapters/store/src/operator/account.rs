@@ -24,17 +24,17 @@ pub(super) fn find_by_email(connection: &mut AnyConnection, key: &str) -> Result
         .first(connection)
         .optional()
         .in_table("operator")?;
-    whole(connection, found)
+    with_rights(connection, found)
 }
 
 pub(super) fn find(connection: &mut AnyConnection, id: Id) -> Result<Option<OperatorAccount>, Fault> {
     let found: Option<OperatorRow> =
         operator::table.find(id).select(OperatorRow::as_select()).first(connection).optional().in_table("operator")?;
-    whole(connection, found)
+    with_rights(connection, found)
 }
 
 /// The operator with what belongs to it. What belongs to nobody is looked for as well, so that an unknown operator takes as long.
-fn whole(connection: &mut AnyConnection, row: Option<OperatorRow>) -> Result<Option<OperatorAccount>, Fault> {
+fn with_rights(connection: &mut AnyConnection, row: Option<OperatorRow>) -> Result<Option<OperatorAccount>, Fault> {
     let id = row.as_ref().map_or(Id(Uuid::nil()), |row| row.id);
     let merchants = operator_merchant::table
         .filter(operator_merchant::operator_id.eq(id))
@@ -87,11 +87,11 @@ pub(super) fn list(connection: &mut AnyConnection) -> Result<Vec<OperatorAccount
     for id in codes {
         parts.entry(id).or_default().recovery_codes += 1;
     }
-    let mut whole = |row: OperatorRow| {
+    let mut with_rights = |row: OperatorRow| {
         let own = parts.remove(&row.id).unwrap_or_default();
         row.restore(own)
     };
-    rows.into_iter().map(&mut whole).collect()
+    rows.into_iter().map(&mut with_rights).collect()
 }
 
 /// Writes what belongs to an operator beside its row, in place of what did; whether every merchant of its scope exists.
@@ -183,6 +183,7 @@ pub(super) fn change(
         OperatorChange::Disabled => {
             diesel::update(row).set(state).execute(connection)?;
             session::end_all(connection, id)?;
+            invitation::forget(connection, id)?;
         }
         OperatorChange::Enabled => {
             diesel::update(row).set(state).execute(connection)?;

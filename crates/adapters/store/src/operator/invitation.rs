@@ -14,14 +14,22 @@ use crate::sql::{Id, Instant};
 /// Key of the advisory lock of whoever invites or becomes the first operator ("operator" in ASCII).
 const FIRST_OPERATOR_LOCK: i64 = 0x6f70_6572_6174_6f72;
 
+/// Forgets the link of an operator.
+pub(super) fn forget(connection: &mut AnyConnection, owner: Id) -> Result<(), Fault> {
+    diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.eq(owner)))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Writes a link down, in place of the one that the operator had.
 pub(super) fn write(connection: &mut AnyConnection, owner: Option<Id>, new: &NewInvitation) -> Result<(), Fault> {
     match owner {
-        Some(id) => diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.eq(id)))
-            .execute(connection)?,
-        None => diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.is_null()))
-            .execute(connection)?,
-    };
+        Some(id) => forget(connection, id)?,
+        None => {
+            diesel::delete(operator_invitation::table.filter(operator_invitation::operator_id.is_null()))
+                .execute(connection)?;
+        }
+    }
     diesel::insert_into(operator_invitation::table)
         .values((
             operator_invitation::token_hash.eq(new.token.0.to_vec()),

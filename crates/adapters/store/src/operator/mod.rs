@@ -13,9 +13,9 @@ use dropin_kernel::{MerchantId, MoneyRequestId, OperatorId, OperatorSessionId, O
 use dropin_money::{Amount, Currency};
 use dropin_ports::{
     AcceptInvitation, AccountChanged, CredentialsChange, FirstInvitation, Invitation, InvitationAccepted, MoneyBasis,
-    MoneyRequested, NewAuditEntry, NewInvitation, NewOperatorSession, OperatorAccount, OperatorChange, OperatorChanged,
-    OperatorInvited, OperatorStore, PhcHash, SecondFactor, SecondFactorUsed, SessionOpened, SessionsToEnd, StoreError,
-    TokenHash,
+    MoneyRequested, NewAuditEntry, NewInvitation, NewOperatorSession, OpenMoneyRequests, OperatorAccount,
+    OperatorChange, OperatorChanged, OperatorInvited, OperatorStore, PhcHash, SecondFactor, SecondFactorUsed,
+    SessionOpened, SessionsToEnd, StoreError, TokenHash,
 };
 
 use crate::audit_log;
@@ -223,13 +223,8 @@ impl OperatorStore for Store {
         self.read(move |connection| money::find(connection, id)).await
     }
 
-    async fn list_money_requests(
-        &self,
-        merchants: Option<Vec<MerchantId>>,
-        state: Option<MoneyRequestState>,
-        limit: u32,
-    ) -> Result<Vec<MoneyRequest>, StoreError> {
-        self.read(move |connection| money::list(connection, merchants.as_deref(), state, limit)).await
+    async fn list_open_money_requests(&self, query: OpenMoneyRequests) -> Result<Vec<MoneyRequest>, StoreError> {
+        self.read(move |connection| money::list_open(connection, &query)).await
     }
 
     async fn settle_money_request(

@@ -1,14 +1,20 @@
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use dropin_access::operator::{MoneyRequest, MoneyRequestState, MoneyTotals};
 use dropin_kernel::{MerchantId, MoneyRequestId, OperatorId, OrderId, Timestamp};
 use dropin_money::{Amount, Currency};
-use dropin_ports::{AccountChanged, MoneyBasis, MoneyRequested};
+use dropin_ports::{AccountChanged, MoneyBasis, MoneyRequested, OpenMoneyRequests};
 
 use super::rows::{MoneyRequestRow, amounts};
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{merchant, merchant_approval_limit, money_request, operator, purchase_order};
 use crate::sql::{Id, Instant};
+
+/// The refund of a request: the one of its Order that has the request's id as its reference.
+const REFUND: &str = "SELECT 1 FROM refund WHERE refund.order_id = money_request.order_id \
+    AND refund.reference = CAST(money_request.id AS TEXT)";
 
 pub(super) fn is_known(fault: &Fault) -> bool {
     fault.breaks("money_request_pkey", "money_request.id")
@@ -63,11 +69,15 @@ pub(super) fn basis(
 ) -> Result<MoneyBasis, Fault> {
     let (operator, order) = (Id(operator.uuid()), Id(order.uuid()));
     let counted = [MoneyRequestState::Waiting, MoneyRequestState::Granted].map(MoneyRequestState::as_str);
+    // What was refunded counts, whatever its request says; what the processor refused does not.
+    let is_refunded = sql::<Bool>("EXISTS (").sql(REFUND).sql(")");
+    let is_not_failed = sql::<Bool>("NOT EXISTS (").sql(REFUND).sql(" AND refund.state = 'FAILED')");
     let rows: Vec<(Id, i64)> = money_request::table
         .filter(money_request::order_id.eq(order).or(money_request::requested_by.eq(operator)))
         .filter(money_request::requested_at.gt(Instant(since)))
         .filter(money_request::currency.eq(currency.code()))
-        .filter(money_request::state.eq(counted[0]).or(money_request::state.eq(counted[1])))
+        .filter(money_request::state.eq(counted[0]).or(money_request::state.eq(counted[1])).or(is_refunded))
+        .filter(is_not_failed)
         .select((money_request::order_id, money_request::amount_minor))
         .load(connection)
         .in_table("money_request")?;
@@ -125,23 +135,23 @@ pub(super) fn find(connection: &mut AnyConnection, id: MoneyRequestId) -> Result
     found.map(MoneyRequestRow::restore).transpose()
 }
 
-pub(super) fn list(
-    connection: &mut AnyConnection,
-    merchants: Option<&[MerchantId]>,
-    state: Option<MoneyRequestState>,
-    limit: u32,
-) -> Result<Vec<MoneyRequest>, Fault> {
+pub(super) fn list_open(connection: &mut AnyConnection, asked: &OpenMoneyRequests) -> Result<Vec<MoneyRequest>, Fault> {
+    let is_unmade = money_request::state
+        .eq(MoneyRequestState::Granted.as_str())
+        .and(sql::<Bool>("NOT EXISTS (").sql(REFUND).sql(")"));
     let mut query = money_request::table
-        .order((money_request::requested_at.desc(), money_request::id.desc()))
-        .limit(i64::from(limit))
+        .filter(money_request::requested_at.gt(Instant(asked.since)))
+        .filter(money_request::state.eq(MoneyRequestState::Waiting.as_str()).or(is_unmade))
+        .order((money_request::requested_at, money_request::id))
+        .limit(i64::from(asked.limit))
         .select(MoneyRequestRow::as_select())
         .into_boxed();
-    if let Some(merchants) = merchants {
+    if let Some(merchants) = &asked.merchants {
         let merchants: Vec<_> = merchants.iter().map(|id| Id(id.uuid())).collect();
         query = query.filter(money_request::merchant_id.eq_any(merchants));
     }
-    if let Some(state) = state {
-        query = query.filter(money_request::state.eq(state.as_str()));
+    if let Some(order) = asked.order {
+        query = query.filter(money_request::order_id.eq(Id(order.uuid())));
     }
     let rows: Vec<MoneyRequestRow> = query.load(connection).in_table("money_request")?;
     rows.into_iter().map(MoneyRequestRow::restore).collect()

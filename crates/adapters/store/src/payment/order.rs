@@ -47,6 +47,7 @@ statement! {
         transfer_page: Option<&'a str> => Nullable<Text>,
         card: Option<&'a [u8]> => Nullable<Binary>,
         contract: Option<Id> => Nullable<SqlId>,
+        last_four: Option<String> => Nullable<Text>,
     }
     postgres INSERT;
     sqlite INSERT;
@@ -55,8 +56,8 @@ statement! {
 const INSERT: &str = "INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, \
         currency, total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
         auto_capture, payment_method, created_at, updated_at, expires_at, page, bank_details, voiding, capture_promised_minor, return_url, \
-        attempt_id, failure, transfer_reference, transfer_page, card_hash, contract_id) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        attempt_id, failure, transfer_reference, transfer_page, card_hash, contract_id, card_last_four) \
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 statement! {
     /// Everything of an Order that changes, if it is still as it was when that was decided.
@@ -78,6 +79,7 @@ statement! {
         capture_promised: Option<i64> => Nullable<BigInt>,
         failure: Option<&'static str> => Nullable<Text>,
         card: Option<&'a [u8]> => Nullable<Binary>,
+        last_four: Option<String> => Nullable<Text>,
         id: Id => SqlId,
         merchant: Id => SqlId,
         expected: i64 => BigInt,
@@ -88,7 +90,7 @@ statement! {
 
 const UPDATE: &str = "UPDATE purchase_order SET revision = ?, state = ?, under_review = ?, shown = ?, authorized_minor = ?, \
         captured_minor = ?, capture_pending_minor = ?, refunded_minor = ?, refund_pending_minor = ?, updated_at = ?, expires_at = ?, \
-        page = ?, bank_details = ?, voiding = ?, capture_promised_minor = ?, failure = ?, card_hash = ? \
+        page = ?, bank_details = ?, voiding = ?, capture_promised_minor = ?, failure = ?, card_hash = ?, card_last_four = ? \
     WHERE id = ? AND merchant_id = ? AND revision = ?";
 
 statement! {
@@ -135,6 +137,7 @@ pub(super) fn insert(connection: &mut AnyConnection, order: &Order) -> Result<()
         transfer_page: order.transfer_page.as_deref(),
         card: order.card.as_ref().map(CardHash::as_bytes),
         contract: order.contract_id.map(|contract| Id(contract.uuid())),
+        last_four: order.last_four.map(|four| four.to_string()),
     };
     on_each!(connection, inner => insert.execute(inner))?;
     Ok(())
@@ -164,6 +167,7 @@ pub(super) fn apply(connection: &mut AnyConnection, change: &Change<Order>) -> R
         capture_promised: promised(next),
         failure: next.failure.map(FailureReason::as_str),
         card: next.card.as_ref().map(CardHash::as_bytes),
+        last_four: next.last_four.map(|four| four.to_string()),
         id: Id(next.id.uuid()),
         merchant: Id(next.merchant_id.uuid()),
         expected: expected.number(),

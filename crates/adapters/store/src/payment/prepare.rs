@@ -80,6 +80,7 @@ fn is_fresh(order: &Order) -> bool {
         transfer_page,
         contract_id,
         card,
+        last_four,
     } = &**order;
     let moved = [
         amounts.total_authorized(),
@@ -92,7 +93,7 @@ fn is_fresh(order: &Order) -> bool {
         && (expires_at.is_none() && page.is_none() && bank_details.is_none())
         && (voiding.is_none() && capture_promised.is_none() && return_url.is_none() && failure.is_none())
         && (transfer_reference.is_none() && transfer_page.is_none())
-        && (contract_id.is_none() && card.is_none())
+        && (contract_id.is_none() && card.is_none() && last_four.is_none())
 }
 
 /// The reference before the key, as everywhere, so that two never wait for each other; the stash entry last, since any number may ask for it.

@@ -74,6 +74,7 @@ impl Settling {
             transfer_page: _,
             contract_id: _,
             card: _,
+            last_four: _,
         } = &*order.next;
         // An attempt that fails changes more of its Session than the shared statement does.
         let plain = failure.is_none() && bank_details.is_none() && voiding.is_none() && capture_promised.is_none();

@@ -40,6 +40,7 @@ rows! {
         expires_at: Option<Instant> => Nullable<SqlInstant>,
         page: Option<&'a str> => Nullable<Text>,
         card_hash: Option<&'a [u8]> => Nullable<Binary>,
+        card_last_four: Option<String> => Nullable<Text>,
         session_id: Option<Id> => Nullable<SqlId>,
         session_expected: Option<i64> => Nullable<BigInt>,
         session_revision: Option<i64> => Nullable<BigInt>,
@@ -119,7 +120,7 @@ statement_about! {
             shown = closed.shown, authorized_minor = closed.authorized, captured_minor = closed.captured, \
             capture_pending_minor = closed.capture_pending, refunded_minor = closed.refunded, \
             refund_pending_minor = closed.refund_pending, updated_at = closed.updated_at, expires_at = closed.expires_at, \
-            page = closed.page, card_hash = closed.card_hash, \
+            page = closed.page, card_hash = closed.card_hash, card_last_four = closed.card_last_four, \
             bank_details = NULL, voiding = NULL, capture_promised_minor = NULL \
         FROM closed WHERE o.id = closed.order_id AND o.merchant_id = closed.merchant_id AND o.revision = closed.expected \
         RETURNING closed.* \
@@ -233,6 +234,7 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
         expires_at: next.expires_at.map(Instant),
         page: next.page.as_deref(),
         card_hash: next.card.as_ref().map(CardHash::as_bytes),
+        card_last_four: next.last_four.map(|four| four.to_string()),
         session_id: session.map(|change| Id(change.next.id.uuid())),
         session_expected: session.map(|change| change.expected.number()),
         session_revision: columns.as_ref().map(|columns| columns.revision),

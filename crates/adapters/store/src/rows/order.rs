@@ -1,4 +1,5 @@
 use diesel::prelude::{Queryable, Selectable};
+use dropin_card::LastFour;
 use dropin_kernel::{AttemptId, ContractId, MerchantId, OrderId, Revision, SessionId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Amounts, FailureReason, Order, OrderParts, OrderState, VoidCause};
@@ -44,6 +45,7 @@ pub(crate) struct OrderRow {
     transfer_page: Option<String>,
     card_hash: Option<Vec<u8>>,
     contract_id: Option<Id>,
+    card_last_four: Option<String>,
 }
 
 /// The account that the shopper of an Order transfers the money to, as it is stored.
@@ -97,9 +99,14 @@ impl OrderRow {
             transfer_page: self.transfer_page,
             contract_id: self.contract_id.map(|contract| ContractId::new(contract.0)),
             card: self.card_hash.map(|bytes| card_hash(TABLE, bytes)).transpose()?,
+            last_four: self.card_last_four.map(|digits| last_four(&digits)).transpose()?,
         });
         order.map_err(|invalid| corrupt(TABLE, invalid.to_string()))
     }
+}
+
+fn last_four(digits: &str) -> Result<LastFour, Fault> {
+    digits.parse().map_err(|_no_digits| missing(TABLE, "the end of the card's number"))
 }
 
 fn failure(code: &str) -> Result<FailureReason, Fault> {

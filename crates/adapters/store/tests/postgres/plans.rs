@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use dropin_kernel::Timestamp;
 use dropin_ports::{
-    AccessStore, AttemptRecord, AttemptResult, Delivery, DeliveryResult, MerchantInserted, OutboxStore, PaymentStore,
-    Settled,
+    AccessStore, AttemptRecord, AttemptResult, BackOfficeStore, Delivery, DeliveryResult, MerchantInserted,
+    OrderSearch, OutboxStore, PaymentStore, SearchBounds, SearchFilter, Settled,
 };
 use dropin_store::Store;
 use dropin_store_contract::{Harness, Raw, approval, fresh, new_merchant};
@@ -130,4 +130,47 @@ async fn finishing_does_not_read_the_other_attempts() {
     let read = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'outbox_attempt'";
     let read = counted(&database, &store, read);
     assert!(read < UNRELATED_ROWS, "{read} entries of its indexes were read to write down {}", claimed.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn looking_for_a_card_does_not_read_the_other_orders() {
+    let (database, store) = migrated();
+    let (url, database) = (database.url(), Arc::new(database));
+    let harness = Harness::new(store.clone(), RawPostgres::open(&url), database.clone());
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.submitted(merchant.id).await;
+    // The merchant's own Orders of other cards, before and after it.
+    harness.raw.execute("SET session_replication_role = replica").unwrap();
+    let add = format!(
+        "INSERT INTO purchase_order SELECT (jsonb_populate_record(one, jsonb_build_object('id', gen_random_uuid(), 'session_id', NULL, \
+            'card_last_four', (1000 + n % 1000)::text, 'created_at', one.created_at + (n - 2500) * INTERVAL '1 minute'))).* \
+         FROM (SELECT * FROM purchase_order LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS}) AS n"
+    );
+    harness.raw.execute(&add).unwrap();
+    harness.raw.execute("SET session_replication_role = origin").unwrap();
+    let ends = format!("UPDATE purchase_order SET card_last_four = '4242' WHERE id = '{}'", payment.order.id);
+    harness.raw.execute(&ends).unwrap();
+    harness.raw.execute("ANALYZE purchase_order").unwrap();
+    harness.raw.execute("SELECT pg_stat_force_next_flush()").unwrap();
+    let read = "(SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'purchase_order') \
+        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'purchase_order')";
+    let before: u64 = harness.raw.values(&format!("SELECT ({read})::text AS value"))[0].parse().unwrap();
+    for merchants in [None, Some(vec![merchant.id])] {
+        let search = OrderSearch {
+            filter: SearchFilter { merchants, ..SearchFilter::default() },
+            state: None,
+            under_review: false,
+            payment_method: None,
+            last_four: Some("4242".parse().unwrap()),
+            after: None,
+            limit: 50,
+            bounds: SearchBounds::default(),
+        };
+        for _ in 0..RUNS {
+            let found = store.search_orders(search.clone()).await.unwrap().found;
+            assert_eq!(found.iter().map(|order| order.id).collect::<Vec<_>>(), [payment.order.id]);
+        }
+    }
+    let read = counted(&database, &store, &format!("SELECT {read}")) - before;
+    assert!(read < UNRELATED_ROWS, "{read} rows were read to find one");
 }

@@ -1,6 +1,7 @@
 //! Who calls, and the operator's side of accounts: merchants, their API users and their webhook endpoints.
 
 mod authenticate;
+mod endpoint_test;
 mod endpoints;
 mod failures;
 mod known;

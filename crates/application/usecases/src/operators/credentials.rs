@@ -11,6 +11,7 @@ use dropin_ports::{CredentialsChange, KeyringError, PhcHash, SessionOpened, Stor
 use zeroize::Zeroizing;
 
 use super::accept::Enrolment;
+use super::acts::Refusal;
 use super::passwords::{HashingBusy, PasswordVerdict};
 use super::sessions::CurrentOperator;
 use super::sign_in::SignedIn;
@@ -136,16 +137,32 @@ impl Operators {
         self.throttle
             .take_password(&guess, Instant::now())
             .map_err(|retry_after| ReplaceCredentialsError::Throttled { retry_after })?;
+        let compared = self.compare_own(by, password).await;
+        // A right one costs no guess, nor does one that was not compared.
+        if !matches!(compared, Ok(None)) {
+            self.throttle.give_back_password(&guess);
+        }
+        match compared? {
+            Some(stored) => Ok(stored),
+            None => {
+                let audit = self.refusal_entry(Some(&by.operator), Refusal::WrongPassword, client);
+                self.store.refuse_sign_in(audit).await?;
+                Err(ReplaceCredentialsError::WrongPassword)
+            }
+        }
+    }
+
+    /// The stored hash; `None` when the password is not the operator's, an error when nothing was compared.
+    async fn compare_own(
+        &self,
+        by: &CurrentOperator,
+        password: &str,
+    ) -> Result<Option<PhcHash>, ReplaceCredentialsError> {
         let account = self.store.find_operator(by.operator.id).await?;
         let stored =
             account.and_then(|account| account.credentials.password).ok_or(ReplaceCredentialsError::Changed)?;
-        match self.hashing.verify(password, Some(stored.clone()), self.ids.secret()).await? {
-            PasswordVerdict::Wrong => Err(ReplaceCredentialsError::WrongPassword),
-            PasswordVerdict::Right { .. } => {
-                self.throttle.give_back_password(&guess);
-                Ok(stored)
-            }
-        }
+        let verdict = self.hashing.verify(password, Some(stored.clone()), self.ids.secret()).await?;
+        Ok(Some(stored).filter(|_| verdict != PasswordVerdict::Wrong))
     }
 
     async fn replace(

@@ -160,7 +160,7 @@ impl Operators {
         self.change(by, id, OperatorChange::Rights(rights)).await
     }
 
-    /// Shuts an operator out: its sessions end at once.
+    /// Shuts an operator out: its sessions end at once, and so does its link.
     ///
     /// # Errors
     /// [`ManageError::NotAllowed`], [`ManageError::NoOperator`], [`ManageError::LastOwner`], [`ManageError::Store`].
@@ -169,13 +169,15 @@ impl Operators {
         self.change(by, id, OperatorChange::Disabled).await
     }
 
-    /// Lets an operator in again that was disabled.
+    /// Lets an operator in again that was disabled. One that had no password is [`OperatorState::Invited`] and has no link any more: reset it.
     ///
     /// # Errors
     /// [`ManageError::NotAllowed`], [`ManageError::NoOperator`], [`ManageError::WrongState`], [`ManageError::Store`].
-    pub async fn enable(&self, by: ManagedBy<'_>, id: OperatorId) -> Result<(), ManageError> {
+    pub async fn enable(&self, by: ManagedBy<'_>, id: OperatorId) -> Result<OperatorState, ManageError> {
         by.check()?;
-        self.change(by, id, OperatorChange::Enabled).await
+        self.change(by, id, OperatorChange::Enabled).await?;
+        let account = self.store.find_operator(id).await?.ok_or(ManageError::NoOperator)?;
+        Ok(account.operator.state)
     }
 
     /// Takes password, authenticator, recovery codes and sessions away, and gives a new link to set them up: for a lost authenticator, a forgotten

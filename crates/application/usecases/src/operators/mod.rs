@@ -7,6 +7,7 @@ mod invite;
 mod manage;
 mod money;
 mod passwords;
+mod refunds;
 mod sessions;
 mod sign_in;
 mod throttle;
@@ -27,8 +28,9 @@ pub use accept::{AcceptError, AcceptanceForm, Accepted, Enrolment, InvitationVie
 pub use credentials::{CredentialsReplaced, ReplaceCredentialsError};
 pub use invite::InvitationLink;
 pub use manage::{ManageError, ManagedBy, NewOperator, OperatorInvitation};
-pub use money::{MoneyError, RefundWish};
+pub use money::{MoneyError, NewRefundRequest};
 pub use passwords::{HashingBusy, PasswordCost};
+pub use refunds::{OperatorRefundError, OperatorRefunds, RefundProgress};
 pub use sessions::{CurrentOperator, SessionError};
 pub use sign_in::{SignInError, SignedIn};
 

@@ -2,12 +2,12 @@
 
 use dropin_access::AuditAction;
 use dropin_access::operator::{
-    ActionRefused, MoneyDecision, MoneyKind, MoneyRefused, MoneyRequest, MoneyRequestState, OperatorScope, PanelAction,
-    REFUND_WINDOW, decide_refund,
+    APPROVAL_LIFETIME, ActionRefused, MoneyDecision, MoneyKind, MoneyRefused, MoneyRequest, MoneyRequestState,
+    OperatorScope, PanelAction, REFUND_WINDOW, decide_refund,
 };
 use dropin_kernel::{MerchantId, MoneyRequestId, OrderId, Violation, ViolationCode};
 use dropin_money::Amount;
-use dropin_ports::{AccountChanged, MoneyRequested, NewAuditEntry, StoreError};
+use dropin_ports::{AccountChanged, MoneyRequested, NewAuditEntry, OpenMoneyRequests, StoreError};
 use dropin_wire::audit_log::Document;
 
 use super::sessions::CurrentOperator;
@@ -24,7 +24,7 @@ const MAX_LISTED: u32 = 200;
 
 /// A refund to ask for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefundWish {
+pub struct NewRefundRequest {
     /// Names the request: drawn with the form, so that a form that is sent twice is one request.
     pub id: MoneyRequestId,
     /// The Order's merchant.
@@ -49,6 +49,9 @@ pub enum MoneyError {
     /// Limits or the second operator.
     #[error(transparent)]
     Refused(#[from] MoneyRefused),
+    /// More than the Order has left to be refunded.
+    #[error("at most {0} {currency} of the Order can be refunded", currency = .0.currency())]
+    Exceeds(Amount),
     /// The merchant has no such Order in that currency.
     #[error("the merchant has no such Order in this currency")]
     NoOrder,
@@ -61,32 +64,44 @@ pub enum MoneyError {
 }
 
 impl Operators {
-    /// Asks for a refund. [`MoneyRequestState::Granted`]: the caller makes it now, with the request's id as its reference, and calls
+    /// Asks for a refund, of at most what is `refundable` of the Order. [`MoneyRequestState::Granted`]: the caller makes it now, with the request's id as its reference, and calls
     /// [`Operators::release_money`] when surely no money moved. [`MoneyRequestState::Waiting`]: a second operator has to approve it. Asked for again
-    /// with the same id, it answers what became of the first.
+    /// with the same id, it answers what became of the first, as long as that is open: what was refused, taken back, released or too long ago is
+    /// over ([`MoneyRefused::NotWaiting`]).
     ///
     /// # Errors
     /// [`MoneyError`].
-    pub async fn request_refund(&self, by: &CurrentOperator, wish: &RefundWish) -> Result<MoneyRequest, MoneyError> {
-        by.require(PanelAction::RefundOrder, Some(wish.merchant))?;
-        check_wish(wish)?;
-        if let Some(known) = self.store.find_money_request(wish.id).await? {
-            return same_request(known, by, wish);
+    pub async fn request_refund(
+        &self,
+        by: &CurrentOperator,
+        new: &NewRefundRequest,
+        refundable: &Amount,
+    ) -> Result<MoneyRequest, MoneyError> {
+        by.require(PanelAction::RefundOrder, Some(new.merchant))?;
+        check_request(new)?;
+        if let Some(known) = self.store.find_money_request(new.id).await? {
+            return self.same_request(known, by, new);
+        }
+        if new.amount.currency() != refundable.currency() {
+            return Err(MoneyError::NoOrder);
+        }
+        if refundable.minor() < new.amount.minor() {
+            return Err(MoneyError::Exceeds(*refundable));
         }
         for _ in 0..MAX_CAS_RETRIES {
             let now = self.clock.now();
             let since = now.minus(REFUND_WINDOW);
-            let (operator, currency) = (by.operator.id, wish.amount.currency());
-            let basis = self.store.money_basis(operator, wish.merchant, wish.order, currency, since).await?;
+            let (operator, currency) = (by.operator.id, new.amount.currency());
+            let basis = self.store.money_basis(operator, new.merchant, new.order, currency, since).await?;
             let decision =
-                decide_refund(&by.operator.rights, &wish.amount, &basis.totals, basis.merchant_limit.as_ref())?;
+                decide_refund(&by.operator.rights, &new.amount, &basis.totals, basis.merchant_limit.as_ref())?;
             let request = MoneyRequest {
-                id: wish.id,
+                id: new.id,
                 kind: MoneyKind::Refund,
-                merchant: wish.merchant,
-                order: wish.order,
-                amount: wish.amount,
-                note: wish.note.trim().to_owned(),
+                merchant: new.merchant,
+                order: new.order,
+                amount: new.amount,
+                note: new.note.trim().to_owned(),
                 requested_by: operator,
                 requested_at: now,
                 state: match decision {
@@ -103,8 +118,8 @@ impl Operators {
                 MoneyRequested::Stale => {}
                 MoneyRequested::NoOrder => return Err(MoneyError::NoOrder),
                 MoneyRequested::Exists => {
-                    let known = self.store.find_money_request(wish.id).await?.ok_or(MoneyError::NoRequest)?;
-                    return same_request(known, by, wish);
+                    let known = self.store.find_money_request(new.id).await?.ok_or(MoneyError::NoRequest)?;
+                    return self.same_request(known, by, new);
                 }
             }
         }
@@ -112,27 +127,50 @@ impl Operators {
             .into())
     }
 
-    /// Approves what another operator asked for: the caller makes the refund now, with the request's id as its reference.
+    /// Approves what another operator asked for: the caller makes the refund now, with the request's id as its reference. Approved again by the same
+    /// operator, it answers the same, as long as it counts towards the limits.
     ///
     /// # Errors
     /// [`MoneyError::NotAllowed`], [`MoneyError::NoRequest`], [`MoneyError::Refused`], [`MoneyError::Store`].
     pub async fn approve_money(&self, by: &CurrentOperator, id: MoneyRequestId) -> Result<MoneyRequest, MoneyError> {
         let request = self.find_money_request(by, id).await?;
         by.require(PanelAction::ApproveMoney, Some(request.merchant))?;
+        if request.state == MoneyRequestState::Granted && request.decided_by == Some(by.operator.id) {
+            let is_open = request.may_be_made(self.clock.now());
+            return if is_open { Ok(request) } else { Err(MoneyRefused::NotWaiting.into()) };
+        }
         request.check_second(by.operator.id, self.clock.now())?;
-        self.settle(by, request, MoneyRequestState::Granted).await
+        match self.settle(by, request, MoneyRequestState::Granted).await {
+            // The same approval at the same moment.
+            Err(MoneyError::Refused(MoneyRefused::Granted)) => {
+                let granted = self.find_money_request(by, id).await?;
+                let is_own = granted.decided_by == Some(by.operator.id);
+                if is_own { Ok(granted) } else { Err(MoneyRefused::Granted.into()) }
+            }
+            settled => settled,
+        }
     }
 
-    /// Refuses what another operator asked for, or takes back what this one did.
+    /// Takes back what this operator asked for.
+    ///
+    /// # Errors
+    /// [`MoneyError::NoRequest`], [`MoneyError::Refused`], [`MoneyError::Store`].
+    pub async fn withdraw_money(&self, by: &CurrentOperator, id: MoneyRequestId) -> Result<MoneyRequest, MoneyError> {
+        let request = self.find_money_request(by, id).await?;
+        if request.requested_by != by.operator.id {
+            return Err(MoneyError::NoRequest);
+        }
+        self.settle(by, request, MoneyRequestState::Refused).await
+    }
+
+    /// Refuses what another operator asked for.
     ///
     /// # Errors
     /// [`MoneyError::NotAllowed`], [`MoneyError::NoRequest`], [`MoneyError::Refused`], [`MoneyError::Store`].
     pub async fn refuse_money(&self, by: &CurrentOperator, id: MoneyRequestId) -> Result<MoneyRequest, MoneyError> {
         let request = self.find_money_request(by, id).await?;
-        if request.requested_by != by.operator.id {
-            by.require(PanelAction::ApproveMoney, Some(request.merchant))?;
-            request.check_second(by.operator.id, self.clock.now())?;
-        }
+        by.require(PanelAction::ApproveMoney, Some(request.merchant))?;
+        request.check_second(by.operator.id, self.clock.now())?;
         self.settle(by, request, MoneyRequestState::Refused).await
     }
 
@@ -148,6 +186,25 @@ impl Operators {
             return Err(MoneyError::NoRequest);
         }
         self.settle(by, request, MoneyRequestState::Released).await.map(|_| ())
+    }
+
+    /// What became of the first request with an id, when this one asks for the same.
+    fn same_request(
+        &self,
+        known: MoneyRequest,
+        by: &CurrentOperator,
+        new: &NewRefundRequest,
+    ) -> Result<MoneyRequest, MoneyError> {
+        let is_same = (known.requested_by, known.merchant, known.order) == (by.operator.id, new.merchant, new.order)
+            && known.amount == new.amount;
+        let now = self.clock.now();
+        if !is_same {
+            Err(MoneyError::NoRequest)
+        } else if known.is_waiting(now) || known.may_be_made(now) {
+            Ok(known)
+        } else {
+            Err(MoneyRefused::NotWaiting.into())
+        }
     }
 
     async fn settle(
@@ -173,7 +230,7 @@ impl Operators {
         match self.store.settle_money_request(settled.clone(), old, audit).await? {
             AccountChanged::Done => Ok(settled),
             AccountChanged::Missing => Err(MoneyError::NoRequest),
-            AccountChanged::Ended => Err(MoneyRefused::NotWaiting.into()),
+            AccountChanged::Ended => Err(self.find_money_request(by, settled.id).await?.decided().into()),
         }
     }
 
@@ -190,20 +247,23 @@ impl Operators {
         found.filter(|request| by.operator.rights.scope.covers(request.merchant)).ok_or(MoneyError::NoRequest)
     }
 
-    /// The newest requests of the merchants in the operator's scope, in one state or in all.
+    /// The open requests of the merchants in the operator's scope, about one Order or all, oldest first: those that wait for a second operator, and those
+    /// that were granted and whose refund was not made.
     ///
     /// # Errors
     /// [`MoneyError::Store`].
-    pub async fn list_money_requests(
+    pub async fn list_open_money_requests(
         &self,
         by: &CurrentOperator,
-        state: Option<MoneyRequestState>,
+        order: Option<OrderId>,
     ) -> Result<Vec<MoneyRequest>, MoneyError> {
         let merchants = match &by.operator.rights.scope {
             OperatorScope::Deployment => None,
             OperatorScope::Merchants(merchants) => Some(merchants.iter().copied().collect()),
         };
-        Ok(self.store.list_money_requests(merchants, state, MAX_LISTED).await?)
+        let since = self.clock.now().minus(APPROVAL_LIFETIME);
+        let query = OpenMoneyRequests { merchants, order, since, limit: MAX_LISTED };
+        Ok(self.store.list_open_money_requests(query).await?)
     }
 
     /// Above which amounts a merchant's refunds need a second operator.
@@ -248,22 +308,15 @@ fn invalid(field: &str, code: ViolationCode, message: &str) -> MoneyError {
     MoneyError::Invalid(vec![Violation::new(field, code, message)])
 }
 
-fn check_wish(wish: &RefundWish) -> Result<(), MoneyError> {
-    if wish.amount.minor() <= 0 {
+fn check_request(new: &NewRefundRequest) -> Result<(), MoneyError> {
+    if new.amount.minor() <= 0 {
         return Err(invalid("Amount", ViolationCode::OutOfRange, "must be more than 0"));
     }
-    match wish.note.trim().chars().count() {
+    match new.note.trim().chars().count() {
         0 => Err(invalid("Note", ViolationCode::Missing, "must say why")),
         chars if MAX_NOTE_CHARS < chars => {
             Err(invalid("Note", ViolationCode::OutOfRange, "must have at most 500 characters"))
         }
         _ => Ok(()),
     }
-}
-
-/// What became of the first request with an id, when this one asks for the same.
-fn same_request(known: MoneyRequest, by: &CurrentOperator, wish: &RefundWish) -> Result<MoneyRequest, MoneyError> {
-    let is_same = (known.requested_by, known.merchant, known.order) == (by.operator.id, wish.merchant, wish.order)
-        && known.amount == wish.amount;
-    if is_same { Ok(known) } else { Err(MoneyError::NoRequest) }
 }

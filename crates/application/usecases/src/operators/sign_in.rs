@@ -82,10 +82,13 @@ impl Operators {
         self.throttle
             .take_password(&guess, Instant::now())
             .map_err(|retry_after| SignInError::Throttled { retry_after })?;
-        let account = self.store.find_operator_by_email(&email).await?;
+        let compared = self.compare(&email, password).await;
+        if compared.is_err() {
+            self.throttle.give_back_password(&guess);
+        }
+        let (account, verdict) = compared?;
         let usable = account.as_ref().filter(|account| is_active(&account.operator));
         let stored = usable.and_then(|account| account.credentials.password.clone());
-        let verdict = self.hashing.verify(password, stored.clone(), self.ids.secret()).await?;
         let (Some(account), Some(stored), PasswordVerdict::Right { rehashed }) = (usable.cloned(), stored, verdict)
         else {
             let why = match (&account, usable) {
@@ -119,6 +122,19 @@ impl Operators {
             self.throttle.signed_in(&guess);
         }
         Ok(SignedIn::new(token, session.session, operator))
+    }
+
+    /// The operator of an address, active or not, and whether the password is its own; an error when nothing was compared.
+    async fn compare(
+        &self,
+        email: &str,
+        password: &str,
+    ) -> Result<(Option<OperatorAccount>, PasswordVerdict), SignInError> {
+        let account = self.store.find_operator_by_email(email).await?;
+        let usable = account.as_ref().filter(|account| is_active(&account.operator));
+        let stored = usable.and_then(|account| account.credentials.password.clone());
+        let verdict = self.hashing.verify(password, stored, self.ids.secret()).await?;
+        Ok((account, verdict))
     }
 
     /// Takes a code of the authenticator or a recovery code, and signs in: the session gets a new token. Each code counts once.

@@ -225,6 +225,11 @@ impl AuthorizationFlow<'_> {
             Some(using) => order.with_contract(using.contract().id),
             None => order,
         };
+        let charged = contract.as_ref().filter(|_| stored.is_some()).and_then(|using| using.contract().card.as_ref());
+        let order = match charged {
+            Some(card) => order.with_last_four(card.summary.last_four),
+            None => order,
+        };
         let due_at = now.plus(self.payments.timing.lease);
         let channel = if checkout.is_some() { Channel::CheckoutPayment } else { Channel::Nobody };
         let operation = Operation::authorize(self.payments.op_id(), order.id, order.total, now, due_at);
@@ -306,7 +311,8 @@ impl AuthorizationFlow<'_> {
             .map_err(after_asking)
     }
 
-    /// What the Order is paid with. The hash of a card becomes known here and nowhere before, so that none is stored of a card that is paid with.
+    /// What the Order is paid with. The hash of a card becomes known here and nowhere before, so that none is stored of a card that is paid with; so does
+    /// the end of its number, which is written down with what came of asking.
     fn open(&self, prepared: &mut Prepared) -> Result<PaymentMethodData, KeyringError> {
         if let Some(payment) = prepared.stored.take() {
             let Some((sealed, key)) = &prepared.card else { return Ok(PaymentMethodData::StoredCredential(payment)) };
@@ -323,6 +329,9 @@ impl AuthorizationFlow<'_> {
                 if order.session_id.is_some() {
                     let hash = self.vault.hash_card(order.merchant_id, &card.expose_digits())?;
                     *order = order.clone().with_card(hash);
+                }
+                if let Some(last_four) = card.last_four() {
+                    *order = order.clone().with_last_four(last_four);
                 }
                 PaymentMethodData::Card(card)
             }

@@ -251,6 +251,7 @@ impl Payments {
         audit: Option<NewAuditEntry>,
     ) -> Result<Conclusion, StoreError> {
         let card = written.as_ref().and_then(|payment| payment.order.card);
+        let last_four = written.as_ref().and_then(|payment| payment.order.last_four);
         for round in 0..MAX_SETTLE_RETRIES {
             self.backoff(round).await;
             let mut payment = match written.take() {
@@ -260,6 +261,9 @@ impl Payments {
             // What was changed meanwhile knows nothing of the card.
             if let Some(card) = card.filter(|_| payment.order.state == OrderState::Processing) {
                 payment.order = payment.order.with_card(card);
+            }
+            if let Some(last_four) = last_four {
+                payment.order = payment.order.with_last_four(last_four);
             }
             if !payment.operation.state.is_open() {
                 return Ok(Conclusion::of(payment));

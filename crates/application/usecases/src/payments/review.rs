@@ -1,7 +1,7 @@
 //! The operator decides about an Order that is held for review (docs/SPECIFICATION.md#order-transitions).
 
 use dropin_access::AuditAction;
-use dropin_kernel::{EventId, OrderId};
+use dropin_kernel::{EventId, OrderId, Revision};
 use dropin_order::{OpKind, OpState, Operation, Order, OrderState, ReviewRefused, Step, VoidPlan};
 use dropin_ports::{Acting, Actor, ChangeOrder, NewEvent, OrderChanged, ProcessorReply, StatusReply, StoreError};
 
@@ -24,6 +24,9 @@ pub enum ReviewError {
     /// No such Order.
     #[error("no such Order")]
     NotFound,
+    /// It is another than the operator saw.
+    #[error("the Order changed after it was shown: look at it as it stands now")]
+    Changed,
     /// It is not there to be decided.
     #[error(transparent)]
     Refused(#[from] ReviewRefused),
@@ -53,10 +56,39 @@ impl Payments {
         operator: &str,
         by: &Acting,
     ) -> Result<ReviewOutcome, ReviewError> {
+        self.review_expecting(None, id, approve, operator, by).await
+    }
+
+    /// The same about the Order as the operator saw it: [`ReviewError::Changed`] when it has another revision by now, however closely before the decision.
+    ///
+    /// # Errors
+    /// [`ReviewError`].
+    pub async fn review_as_seen(
+        &self,
+        seen: Revision,
+        id: OrderId,
+        approve: bool,
+        operator: &str,
+        by: &Acting,
+    ) -> Result<ReviewOutcome, ReviewError> {
+        self.review_expecting(Some(seen), id, approve, operator, by).await
+    }
+
+    async fn review_expecting(
+        &self,
+        expected: Option<Revision>,
+        id: OrderId,
+        approve: bool,
+        operator: &str,
+        by: &Acting,
+    ) -> Result<ReviewOutcome, ReviewError> {
         let actor = Actor::Operator(operator.to_owned());
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
             let (order, _session) = self.store.find_order_anywhere(id).await?.ok_or(ReviewError::NotFound)?;
+            if expected.is_some_and(|expected| order.revision != expected) {
+                return Err(ReviewError::Changed);
+            }
             if let Some(operation) = self.differing(&order).await? {
                 return if approve { self.accept(&order, &operation, by).await } else { Err(ReviewError::MoneyMoved) };
             }

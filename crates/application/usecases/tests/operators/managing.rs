@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use dropin_access::operator::{OperatorRights, OperatorRole, OperatorScope, OperatorState};
-use dropin_usecases::operators::{ManageError, ManagedBy, NewOperator, SessionError};
+use dropin_usecases::operators::{AcceptanceForm, ManageError, ManagedBy, NewOperator, SessionError};
 
 use crate::world::{PASSWORD, World, acting, client, rights};
 
@@ -28,7 +28,7 @@ async fn only_owners_of_the_deployment_manage_operators() {
     not_allowed(world.operators.find_by_email(by, "ana@shop.example").await.map(|_| ()));
     not_allowed(world.operators.set_rights(by, other.operator.id, OperatorRights::owner()).await);
     not_allowed(world.operators.disable(by, id).await);
-    not_allowed(world.operators.enable(by, id).await);
+    not_allowed(world.operators.enable(by, id).await.map(drop));
     not_allowed(world.operators.reset(by, id).await.map(|_| ()));
     assert_eq!(world.operators.list(ManagedBy::Operator(&owner)).await.unwrap().len(), 2);
 }
@@ -48,9 +48,16 @@ async fn rights_are_in_force_with_the_next_request() {
     world.operators.disable(by, id).await.unwrap();
     assert_eq!(world.operators.current(&ben.signed_in.session_token).await, Err(SessionError::None));
     assert!(world.operators.sign_in(&ben.email, PASSWORD, &client(5)).await.is_err());
-    world.operators.enable(by, id).await.unwrap();
+    assert_eq!(world.operators.enable(by, id).await, Ok(OperatorState::Active));
     assert!(world.operators.sign_in(&ben.email, PASSWORD, &client(5)).await.is_ok());
     assert_eq!(world.operators.enable(by, id).await, Err(ManageError::WrongState));
+    let invited = world.operators.invite(by, wanted("cat@shop.example", viewer)).await;
+    let invited = invited.map_err(|error| error.to_string()).unwrap();
+    world.operators.disable(by, invited.operator.id).await.unwrap();
+    let enabled = world.operators.enable(by, invited.operator.id).await;
+    assert_eq!(enabled, Ok(OperatorState::Invited), "it had no password, and its link has ended");
+    let form = AcceptanceForm { name: String::new(), email: String::new(), password: PASSWORD.to_owned() };
+    assert!(world.operators.begin_acceptance(&invited.link.token, &form).await.is_err());
     let log = world.log().await;
     assert!(log.iter().any(|(action, after)| action == "OPERATOR_CHANGE" && after.contains("viewer")));
     assert!(log.iter().any(|(action, _)| action == "OPERATOR_REMOVE"));

@@ -1,12 +1,13 @@
 use std::time::Duration;
 
 use dropin_access::operator::{
-    APPROVAL_LIFETIME, MoneyRefused, MoneyRequestState, OperatorRights, OperatorRole, OperatorScope, RefundLimits,
+    APPROVAL_LIFETIME, MoneyRefused, MoneyRequest, MoneyRequestState, OperatorRights, OperatorRole, OperatorScope,
+    REFUND_WINDOW, RefundLimits,
 };
 use dropin_kernel::{MerchantId, MoneyRequestId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_store_contract::{Harness, Raw, fresh};
-use dropin_usecases::operators::{MoneyError, RefundWish};
+use dropin_usecases::operators::{CurrentOperator, MoneyError, NewRefundRequest};
 
 use crate::world::{World, rights};
 
@@ -33,9 +34,14 @@ async fn order(world: &World) -> (MerchantId, OrderId) {
     (merchant.id, harness.submitted(merchant.id).await.order.id)
 }
 
-fn refund_of((merchant, order): (MerchantId, OrderId), minor: i64) -> RefundWish {
+fn refund_of((merchant, order): (MerchantId, OrderId), minor: i64) -> NewRefundRequest {
     let id = MoneyRequestId::new(fresh());
-    RefundWish { id, merchant, order, amount: usd(minor), note: " the parcel was lost ".to_owned() }
+    NewRefundRequest { id, merchant, order, amount: usd(minor), note: " the parcel was lost ".to_owned() }
+}
+
+/// Asks for a refund of an Order that has enough left.
+async fn ask(world: &World, by: &CurrentOperator, new: &NewRefundRequest) -> Result<MoneyRequest, MoneyError> {
+    world.operators.request_refund(by, new, &usd(100_000)).await
 }
 
 fn support(limit: i64) -> OperatorRights {
@@ -53,25 +59,61 @@ async fn support_refunds_so_much_in_a_day_in_however_many_parts() {
     let person = world.person("cat@shop.example", support(1_000)).await;
     let cat = world.current(&person).await;
     let first = refund_of(one, 600);
-    let granted = world.operators.request_refund(&ben, &first).await.unwrap();
+    let granted = ask(&world, &ben, &first).await.unwrap();
     assert_eq!((granted.state, granted.note.as_str()), (MoneyRequestState::Granted, "the parcel was lost"));
-    assert_eq!(world.operators.request_refund(&ben, &first).await, Ok(granted.clone()), "the form was sent twice");
-    assert_eq!(world.operators.request_refund(&cat, &first).await, Err(MoneyError::NoRequest), "of another operator");
-    let over = world.operators.request_refund(&ben, &refund_of(other, 401)).await;
+    assert_eq!(ask(&world, &ben, &first).await, Ok(granted.clone()), "the form was sent twice");
+    assert_eq!(ask(&world, &cat, &first).await, Err(MoneyError::NoRequest), "of another operator");
+    let over = ask(&world, &ben, &refund_of(other, 401)).await;
     let refused = MoneyRefused::OverLimit { limit: usd(1_000), would_be: usd(1_001) };
     assert_eq!(over, Err(MoneyError::Refused(refused.clone())), "the operator's own count, about whichever Order");
     assert_eq!(
-        world.operators.request_refund(&cat, &refund_of(one, 401)).await,
+        ask(&world, &cat, &refund_of(one, 401)).await,
         Err(MoneyError::Refused(refused)),
         "the Order's count, by whomever"
     );
-    assert!(world.operators.request_refund(&cat, &refund_of(other, 401)).await.is_ok());
+    assert!(ask(&world, &cat, &refund_of(other, 401)).await.is_ok());
     assert_eq!(world.operators.release_money(&cat, granted.id).await, Err(MoneyError::NoRequest), "not cat's");
     world.operators.release_money(&ben, granted.id).await.unwrap();
-    let again = world.operators.request_refund(&ben, &refund_of(one, 500)).await.unwrap();
+    let again = ask(&world, &ben, &refund_of(one, 500)).await.unwrap();
     world.wait(Duration::from_secs(24 * 60 * 60));
-    assert!(world.operators.request_refund(&ben, &refund_of(one, 1_000)).await.is_ok(), "a day later");
+    assert!(ask(&world, &ben, &refund_of(one, 1_000)).await.is_ok(), "a day later");
     assert_eq!(again.state, MoneyRequestState::Granted);
+}
+
+#[tokio::test]
+async fn a_request_that_is_over_is_not_granted_by_asking_again() {
+    let world = World::new();
+    let ana = world.owner().await;
+    let owner = world.current(&ana).await;
+    let person = world.person("ben@shop.example", rights(&[OperatorRole::Reviewer], OperatorScope::Deployment)).await;
+    let ben = world.current(&person).await;
+    let one = order(&world).await;
+    let over = Err(MoneyError::Refused(MoneyRefused::NotWaiting));
+    let released = refund_of(one, 600);
+    assert!(ask(&world, &owner, &released).await.is_ok());
+    world.operators.release_money(&owner, released.id).await.unwrap();
+    assert_eq!(ask(&world, &owner, &released).await, over, "released");
+
+    let never_made = refund_of(one, 600);
+    assert!(ask(&world, &owner, &never_made).await.is_ok());
+    world.wait(REFUND_WINDOW);
+    assert_eq!(ask(&world, &owner, &never_made).await, over, "granted, and counts no more");
+
+    world.operators.set_approval_limits(&owner, one.0, vec![usd(0)]).await.unwrap();
+    for is_refused in [true, false] {
+        let refused = refund_of(one, 5);
+        let waiting = ask(&world, &owner, &refused).await.unwrap();
+        assert_eq!(waiting.state, MoneyRequestState::Waiting);
+        match is_refused {
+            true => world.operators.refuse_money(&ben, refused.id).await.unwrap(),
+            false => world.operators.withdraw_money(&owner, refused.id).await.unwrap(),
+        };
+        assert_eq!(ask(&world, &owner, &refused).await, over, "refused, or taken back");
+    }
+    let late = refund_of(one, 5);
+    assert!(ask(&world, &owner, &late).await.is_ok());
+    world.wait(APPROVAL_LIFETIME);
+    assert_eq!(ask(&world, &owner, &late).await, over, "nobody decided");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -84,7 +126,9 @@ async fn refunds_at_once_pass_no_limit() {
     let mut racers = vec![];
     for order in orders {
         let (operators, ben) = (world.operators.clone(), ben.clone());
-        racers.push(tokio::spawn(async move { operators.request_refund(&ben, &refund_of(order, 600)).await.is_ok() }));
+        racers.push(tokio::spawn(async move {
+            operators.request_refund(&ben, &refund_of(order, 600), &usd(100_000)).await.is_ok()
+        }));
     }
     let mut granted = 0;
     for racer in racers {
@@ -100,9 +144,9 @@ async fn above_a_merchants_limit_a_second_operator_has_to_approve() {
     let owner = world.current(&ana).await;
     let one = order(&world).await;
     world.operators.set_approval_limits(&owner, one.0, vec![usd(1_000)]).await.unwrap();
-    let alone = world.operators.request_refund(&owner, &refund_of(one, 1_000)).await.unwrap();
+    let alone = ask(&world, &owner, &refund_of(one, 1_000)).await.unwrap();
     assert_eq!(alone.state, MoneyRequestState::Granted);
-    let waiting = world.operators.request_refund(&owner, &refund_of(one, 1)).await.unwrap();
+    let waiting = ask(&world, &owner, &refund_of(one, 1)).await.unwrap();
     assert_eq!(waiting.state, MoneyRequestState::Waiting, "in parts it is as much");
     let own = world.operators.approve_money(&owner, waiting.id).await;
     assert_eq!(own, Err(MoneyError::Refused(MoneyRefused::OwnRequest)));
@@ -111,22 +155,28 @@ async fn above_a_merchants_limit_a_second_operator_has_to_approve() {
     let ben = world.current(&person).await;
     let person = world.person("cat@shop.example", support(5_000)).await;
     let cat = world.current(&person).await;
+    let person = world.person("dan@shop.example", rights(&[OperatorRole::Reviewer], OperatorScope::Deployment)).await;
+    let dan = world.current(&person).await;
     assert!(matches!(world.operators.approve_money(&cat, waiting.id).await, Err(MoneyError::NotAllowed(_))));
-    let listed = world.operators.list_money_requests(&ben, Some(MoneyRequestState::Waiting)).await.unwrap();
-    assert_eq!(listed, std::slice::from_ref(&waiting));
+    let listed = world.operators.list_open_money_requests(&ben, None).await.unwrap();
+    assert_eq!(listed, [alone, waiting.clone()], "granted and not made, and one that waits");
+    let cats = world.operators.withdraw_money(&cat, waiting.id).await;
+    assert_eq!(cats, Err(MoneyError::NoRequest), "of another operator");
     let approved = world.operators.approve_money(&ben, waiting.id).await.unwrap();
     assert_eq!((approved.state, approved.decided_by), (MoneyRequestState::Granted, Some(ben.operator.id)));
     let again = world.operators.approve_money(&ben, waiting.id).await;
-    assert_eq!(again, Err(MoneyError::Refused(MoneyRefused::NotWaiting)));
+    assert_eq!(again, Ok(approved.clone()), "the same operator goes on where it was interrupted");
+    let decided = world.operators.approve_money(&dan, waiting.id).await;
+    assert_eq!(decided, Err(MoneyError::Refused(MoneyRefused::Granted)));
     let log: Vec<_> = world.log().await.into_iter().map(|(action, _)| action).collect();
     assert!(log.ends_with(&["APPROVAL_GRANT".to_owned()]) && log.contains(&"APPROVAL_REQUEST".to_owned()), "{log:?}");
 
-    let refused = world.operators.request_refund(&owner, &refund_of(one, 2)).await.unwrap();
+    let refused = ask(&world, &owner, &refund_of(one, 2)).await.unwrap();
     assert_eq!(world.operators.refuse_money(&ben, refused.id).await.unwrap().state, MoneyRequestState::Refused);
-    let taken_back = world.operators.request_refund(&cat, &refund_of(one, 3)).await.unwrap();
+    let taken_back = ask(&world, &cat, &refund_of(one, 3)).await.unwrap();
     assert_eq!(taken_back.state, MoneyRequestState::Waiting);
-    assert!(world.operators.refuse_money(&cat, taken_back.id).await.is_ok());
-    let late = world.operators.request_refund(&owner, &refund_of(one, 4)).await.unwrap();
+    assert!(world.operators.withdraw_money(&cat, taken_back.id).await.is_ok());
+    let late = ask(&world, &owner, &refund_of(one, 4)).await.unwrap();
     world.wait(APPROVAL_LIFETIME);
     let late = world.operators.approve_money(&ben, late.id).await;
     assert_eq!(late, Err(MoneyError::Refused(MoneyRefused::NotWaiting)), "its time is over");
@@ -142,22 +192,24 @@ async fn money_of_other_merchants_is_out_of_sight() {
     let person = world.person("ben@shop.example", rights(&[OperatorRole::Owner], scope)).await;
     let ben = world.current(&person).await;
     world.operators.set_approval_limits(&owner, other.0, vec![usd(0)]).await.unwrap();
-    let foreign = world.operators.request_refund(&owner, &refund_of(other, 5)).await.unwrap();
-    assert!(matches!(world.operators.request_refund(&ben, &refund_of(other, 5)).await, Err(MoneyError::NotAllowed(_))));
+    let foreign = ask(&world, &owner, &refund_of(other, 5)).await.unwrap();
+    assert!(matches!(ask(&world, &ben, &refund_of(other, 5)).await, Err(MoneyError::NotAllowed(_))));
     let mixed = (one.0, other.1);
-    assert_eq!(world.operators.request_refund(&ben, &refund_of(mixed, 5)).await, Err(MoneyError::NoOrder));
+    assert_eq!(ask(&world, &ben, &refund_of(mixed, 5)).await, Err(MoneyError::NoOrder));
     for result in
         [world.operators.approve_money(&ben, foreign.id).await, world.operators.refuse_money(&ben, foreign.id).await]
     {
         assert_eq!(result, Err(MoneyError::NoRequest));
     }
     assert_eq!(world.operators.release_money(&ben, foreign.id).await, Err(MoneyError::NoRequest));
-    assert_eq!(world.operators.list_money_requests(&ben, None).await, Ok(vec![]));
+    assert_eq!(world.operators.list_open_money_requests(&ben, None).await, Ok(vec![]));
     assert!(matches!(world.operators.approval_limits(&ben, other.0).await, Err(MoneyError::NotAllowed(_))));
     assert!(matches!(world.operators.set_approval_limits(&ben, other.0, vec![]).await, Err(MoneyError::NotAllowed(_))));
     let twice = world.operators.set_approval_limits(&ben, one.0, vec![usd(1), usd(2)]).await;
     assert!(matches!(twice, Err(MoneyError::Invalid(_))));
-    for wrong in [RefundWish { note: " ".to_owned(), ..refund_of(one, 5) }, refund_of(one, 0)] {
-        assert!(matches!(world.operators.request_refund(&ben, &wrong).await, Err(MoneyError::Invalid(_))));
+    let left = world.operators.request_refund(&ben, &refund_of(one, 5), &usd(4)).await;
+    assert_eq!(left, Err(MoneyError::Exceeds(usd(4))), "more than the Order has left");
+    for wrong in [NewRefundRequest { note: " ".to_owned(), ..refund_of(one, 5) }, refund_of(one, 0)] {
+        assert!(matches!(ask(&world, &ben, &wrong).await, Err(MoneyError::Invalid(_))));
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use dropin_access::operator::{OperatorRights, SESSION_IDLE, SESSION_LIFETIME};
 use dropin_usecases::operators::{ManagedBy, Operators, ReplaceCredentialsError, SessionError, SignInError};
 
+use tokio::task::JoinSet;
+
 use crate::world::{PASSWORD, World, acting, client};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -239,4 +241,39 @@ async fn a_password_is_hashed_anew_when_its_cost_changes() {
     assert!(dearer.sign_in(&ana.email, PASSWORD, &client(1)).await.is_ok());
     assert!(stored().await.contains("m=64,t=2,p=1"));
     assert!(dearer.sign_in(&ana.email, PASSWORD, &client(1)).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_password_that_was_not_compared_costs_no_guess() {
+    let world = World::new();
+    let person = world.owner().await;
+    let ana = world.current(&person).await;
+    // A process whose hashes take long, and more sign-ins than wait for theirs.
+    let busy = world.restarted(3_000);
+    let mut flood = JoinSet::new();
+    for number in 0..40 {
+        let operators = busy.clone();
+        flood.spawn(async move {
+            operators.sign_in(&format!("unknown{number}@shop.example"), "wrong", &client(100 + number)).await.err()
+        });
+    }
+    while !matches!(flood.join_next().await.unwrap().unwrap(), Some(SignInError::Busy(_))) {}
+    for number in 0..12 {
+        let refused = busy.sign_in(&person.email, PASSWORD, &client(number)).await.err();
+        assert!(matches!(refused, Some(SignInError::Busy(_))), "{number}: {refused:?}");
+        let refused = busy.change_password(&ana, PASSWORD, "eight new words", &client(50 + number)).await.err();
+        assert!(matches!(refused, Some(ReplaceCredentialsError::Busy(_))), "{number}: {refused:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_password_of_an_operator_who_is_signed_in_is_written_down() {
+    let world = World::new();
+    let person = world.owner().await;
+    let ana = world.current(&person).await;
+    let wrong = world.operators.change_password(&ana, "not my password", "eight new words", &client(1)).await;
+    assert_eq!(wrong.err(), Some(ReplaceCredentialsError::WrongPassword));
+    let (action, after) = world.log().await.pop().unwrap();
+    assert_eq!(action, "OPERATOR_SIGN_IN_REFUSE");
+    assert!(after.contains("WRONG_PASSWORD"), "{after}");
 }

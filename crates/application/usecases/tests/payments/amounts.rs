@@ -91,6 +91,24 @@ async fn a_payment_of_less_is_held_until_somebody_accepts_it() {
 }
 
 #[tokio::test]
+async fn a_review_is_of_the_order_that_was_seen() {
+    let world = World::new().await;
+    let id = world.captured().await;
+    let seen = world.order(id).await.revision;
+    world.script.say(OpKind::Refund, approved(&usd(300)));
+    drop(world.refund(id, "r1", Some("4.00")).await.unwrap());
+    world.script.know(approved(&usd(300)));
+    for approve in [true, false] {
+        let unseen = world.payments.review_as_seen(seen, id, approve, "ana", &Acting::system()).await;
+        assert_eq!(unseen, Err(ReviewError::Changed));
+    }
+    assert_eq!(world.order(id).await.amounts.refunded(), &usd(0), "nothing was accepted");
+    let seen = world.order(id).await.revision;
+    drop(world.payments.review_as_seen(seen, id, true, "ana", &Acting::system()).await.unwrap());
+    assert_eq!(world.order(id).await.amounts.refunded(), &usd(300));
+}
+
+#[tokio::test]
 async fn an_approval_without_an_amount_is_no_approval() {
     let world = World::new().await;
     let nothing = ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None };

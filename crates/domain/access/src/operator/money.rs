@@ -10,8 +10,8 @@ use super::OperatorRights;
 /// The time within which refunds count towards a limit.
 pub const REFUND_WINDOW: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a request waits for a second operator.
-pub const APPROVAL_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long a request is open: it waits for a second operator, or may be made, only as long as it counts.
+pub const APPROVAL_LIFETIME: Duration = REFUND_WINDOW;
 
 coded_enum! {
     /// What moves money.
@@ -64,7 +64,7 @@ pub struct MoneyRequest {
 }
 
 impl MoneyRequest {
-    /// Until when a second operator can approve it.
+    /// Until when a second operator can approve it, and it can be made.
     pub fn expires_at(&self) -> Timestamp {
         self.requested_at.plus(APPROVAL_LIFETIME)
     }
@@ -74,13 +74,26 @@ impl MoneyRequest {
         self.state == MoneyRequestState::Waiting && now < self.expires_at()
     }
 
+    /// Whether it may be made at `now`: it was granted, and still counts towards the limits.
+    pub fn may_be_made(&self, now: Timestamp) -> bool {
+        self.state == MoneyRequestState::Granted && now < self.expires_at()
+    }
+
+    /// Why it cannot be decided on any more.
+    pub const fn decided(&self) -> MoneyRefused {
+        match self.state {
+            MoneyRequestState::Granted => MoneyRefused::Granted,
+            _ => MoneyRefused::NotWaiting,
+        }
+    }
+
     /// Whether an operator may approve or refuse it at `now`.
     ///
     /// # Errors
     /// [`MoneyRefused::NotWaiting`], [`MoneyRefused::OwnRequest`].
     pub fn check_second(&self, second: OperatorId, now: Timestamp) -> Result<(), MoneyRefused> {
         if !self.is_waiting(now) {
-            Err(MoneyRefused::NotWaiting)
+            Err(self.decided())
         } else if second == self.requested_by {
             Err(MoneyRefused::OwnRequest)
         } else {
@@ -121,9 +134,14 @@ pub enum MoneyRefused {
     /// A sum is too large to be one.
     #[error("the amount is out of range")]
     OutOfRange,
-    /// It was decided before, or its time is over.
-    #[error("the request does not wait for an approval any more: ask for the refund again")]
+    /// It was refused, taken back or released, or its time is over.
+    #[error(
+        "this request is over: it was refused, taken back or not possible, or its 24 hours are over; ask for the refund anew"
+    )]
     NotWaiting,
+    /// It was approved before.
+    #[error("the request was approved already: look at the refunds of its Order")]
+    Granted,
     /// Who asked cannot approve.
     #[error("a second operator has to approve it, and this one asked for it")]
     OwnRequest,

@@ -114,6 +114,9 @@ coded_enum! {
         CreateMerchant = "merchants:create",
         /// Add, change and revoke API users, and give them new passwords.
         ManageApiUsers = "api-users:manage",
+        /// The same of those that move money by their permissions ([`MONEY_PERMISSIONS`](crate::MONEY_PERMISSIONS)); revoking them is anybody's who manages
+        /// API users.
+        ManageMoneyUsers = "api-users:manage-money",
         /// Add, change and remove webhook endpoints, and give them new secrets.
         ManageEndpoints = "endpoints:manage",
         /// Change the origins that may embed the drop-in.
@@ -200,6 +203,12 @@ pub const PANEL_ACTIONS: [ActionRule; PanelAction::ALL.len()] = {
             Merchant,
             &[Developer, Owner],
             "add, change and revoke API users, and rotate their passwords",
+        ),
+        rule(
+            A::ManageMoneyUsers,
+            Merchant,
+            &[Owner],
+            "add API users that capture, refund or pay server to server, and rotate their passwords",
         ),
         rule(
             A::ManageEndpoints,

@@ -208,9 +208,13 @@ fn a_second_operator_is_another_one_in_time() {
     assert_eq!(waiting.check_second(other, at(end - 1)), Ok(()));
     assert_eq!(waiting.check_second(other, at(end)), Err(MoneyRefused::NotWaiting));
     assert_eq!(waiting.check_second(asks, at(11)), Err(MoneyRefused::OwnRequest));
-    for state in [MoneyRequestState::Granted, MoneyRequestState::Refused, MoneyRequestState::Released] {
+    for state in [MoneyRequestState::Refused, MoneyRequestState::Released] {
         assert_eq!(request(state).check_second(other, at(11)), Err(MoneyRefused::NotWaiting), "{state}");
     }
+    let granted = request(MoneyRequestState::Granted);
+    assert_eq!(granted.check_second(other, at(11)), Err(MoneyRefused::Granted));
+    assert!(granted.may_be_made(at(end - 1)) && !granted.may_be_made(at(end)));
+    assert!(!waiting.may_be_made(at(11)));
 }
 
 #[test]

@@ -1,16 +1,20 @@
-//! Merchants, their API users, endpoints and origins.
+//! Merchants, their API users and origins.
+
+pub(crate) mod endpoints;
+pub(crate) mod settings;
 
 use std::time::Duration;
 
 use askama::Template;
 use dropin_access::operator::PanelAction;
-use dropin_access::{Endpoint, EndpointSettings, MerchantParts, Origin, Permission, Permissions};
-use dropin_kernel::{EndpointId, MerchantId};
+use dropin_access::{ApiUser, MONEY_PERMISSIONS, MerchantParts, Origin, Permission, Permissions};
+use dropin_kernel::{MerchantId, Violation};
 use dropin_money::Currency;
-use dropin_ports::{EndpointStatus, MerchantSettings};
+use dropin_ports::MerchantSettings;
 use dropin_usecases::access::{AccountError, CreateMerchant, MerchantAccount, Merchants};
 use dropin_usecases::operators::MoneyError;
 
+use self::endpoints::EndpointRow;
 use super::operators::{limits, write_limits};
 use super::orders::sentence;
 use super::{acting, secret, visible_merchants};
@@ -92,12 +96,14 @@ fn new_page(request: &PanelRequest, wrong: Vec<String>) -> NewMerchantPage {
         webhook_url: text("webhook_url"),
         origins: text("origins"),
         note: text("note"),
-        currencies: Currency::ALL
-            .iter()
-            .map(|one| CurrencyBox { code: one.code(), ticked: ticked.contains(&one.code()) })
-            .collect(),
+        currencies: currency_boxes(&ticked),
         wrong,
     }
+}
+
+fn currency_boxes(ticked: &[&str]) -> Vec<CurrencyBox> {
+    let boxes = Currency::ALL.iter().map(|one| CurrencyBox { code: one.code(), ticked: ticked.contains(&one.code()) });
+    boxes.collect()
 }
 
 /// The form that makes one.
@@ -133,12 +139,14 @@ pub(crate) async fn create(request: PanelRequest) -> Answer {
                 back,
             )
         }
-        Err(AccountError::Invalid(violations)) => {
-            let wrong = violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect();
-            Ok(request.rejected(&new_page(&request, wrong)))
-        }
+        Err(AccountError::Invalid(violations)) => Ok(request.rejected(&new_page(&request, in_words(&violations)))),
         Err(error) => Err(refusal(error)),
     }
+}
+
+/// What is wrong with what was typed.
+fn in_words(violations: &[Violation]) -> Vec<String> {
+    violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect()
 }
 
 /// One origin a line.
@@ -170,20 +178,17 @@ fn refusal(error: AccountError) -> Refusal {
     }
 }
 
+struct PermissionBox {
+    code: &'static str,
+    ticked: bool,
+}
+
 struct UserRow {
     username: String,
     permissions: String,
+    boxes: Vec<PermissionBox>,
     revoked: bool,
-    retiring: Option<Html>,
-}
-
-struct EndpointRow {
-    id: String,
-    url: String,
-    events: String,
-    waiting: String,
-    parked: String,
-    last: Html,
+    may_rotate: bool,
     retiring: Option<Html>,
 }
 
@@ -209,9 +214,57 @@ struct MerchantPage {
     may_endpoints: bool,
     may_origins: bool,
     may_notifications: bool,
+    may_settings: bool,
+    wallet: WalletCard,
     url: String,
     events: String,
     wrong: Vec<String>,
+}
+
+struct DomainRow {
+    name: String,
+    state: Html,
+    checked: Html,
+    why: String,
+}
+
+/// What the merchant has for the mobile wallet's button.
+struct WalletCard {
+    identifier: Option<String>,
+    country: String,
+    expires: Html,
+    has_ended: bool,
+    domains: Vec<DomainRow>,
+}
+
+async fn wallet(request: &PanelRequest, merchant: MerchantId) -> Result<WalletCard, Refusal> {
+    let wallets = &request.deps.wallets;
+    let identity = wallets.find_wallet(merchant).await?;
+    let domains = wallets.list_wallet_domains(merchant).await?;
+    let expires_at = identity.as_ref().map(|identity| identity.expires_at);
+    Ok(WalletCard {
+        country: identity.as_ref().map(|identity| identity.country.clone()).unwrap_or_default(),
+        identifier: identity.map(|identity| identity.identifier.as_str().to_owned()),
+        expires: show::instant_or_dash(expires_at),
+        has_ended: expires_at.is_some_and(|at| at <= request.deps.clock.now()),
+        domains: domains
+            .iter()
+            .map(|one| {
+                let check = one.check.as_ref();
+                let kind = match check {
+                    None => "wait",
+                    Some(check) if check.failure.is_none() => "good",
+                    Some(_) => "bad",
+                };
+                DomainRow {
+                    name: one.domain.as_str().to_owned(),
+                    state: show::badge(kind, &show::words(one.state().as_str())),
+                    checked: show::instant_or_dash(check.map(|check| check.at)),
+                    why: check.and_then(|check| check.failure.clone()).unwrap_or_default(),
+                }
+            })
+            .collect(),
+    })
 }
 
 async fn load(request: &PanelRequest) -> Result<MerchantAccount, Refusal> {
@@ -236,12 +289,19 @@ async fn page_of(
     let users = account.users.iter().map(|user| UserRow {
         username: user.username.clone(),
         permissions: user.permissions.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", "),
+        boxes: Permission::ALL
+            .iter()
+            .map(|one| PermissionBox { code: one.as_str(), ticked: user.permissions.contains(*one) })
+            .collect(),
         revoked: user.revoked_at.is_some(),
+        may_rotate: may(PanelAction::ManageMoneyUsers) || !user.permissions.move_money(),
         retiring: user.previous.as_ref().filter(|old| now < old.until).map(|old| show::instant(old.until)),
     });
+    let may_money = may(PanelAction::ManageMoneyUsers);
+    let permissions = Permission::ALL.iter().filter(|one| may_money || !MONEY_PERMISSIONS.contains(one));
     let endpoints = account.endpoints.iter().map(|endpoint| {
         let status = statuses.iter().find(|status| status.endpoint_id == endpoint.id);
-        endpoint_row(endpoint, status, now)
+        EndpointRow::new(endpoint, status, now)
     });
     let limits = match request.fields.given("limits") {
         Some(typed) => typed.to_owned(),
@@ -267,7 +327,7 @@ async fn page_of(
         origins: typed.unwrap_or_else(|| origins.iter().map(Origin::as_str).collect::<Vec<_>>().join("\n")),
         users: users.collect(),
         endpoints: endpoints.collect(),
-        permissions: Permission::ALL.iter().map(|one| one.as_str()).collect(),
+        permissions: permissions.map(|one| one.as_str()).collect(),
         overlaps: OVERLAPS,
         limits,
         may_limits: may(PanelAction::ChangeMerchant),
@@ -275,27 +335,12 @@ async fn page_of(
         may_endpoints: may(PanelAction::ManageEndpoints),
         may_origins: may(PanelAction::ManageOrigins),
         may_notifications,
+        may_settings: may(PanelAction::ChangeMerchant),
+        wallet: wallet(request, *id).await?,
         url: text("url"),
         events: text("events"),
         wrong,
     })
-}
-
-fn endpoint_row(endpoint: &Endpoint, status: Option<&EndpointStatus>, now: dropin_kernel::Timestamp) -> EndpointRow {
-    let last = status.and_then(|status| status.last_attempt.as_ref()).map(|last| match (last.status, &last.why) {
-        (Some(200), _) => show::badge("good", "Answers"),
-        (Some(status), _) => show::badge("bad", &format!("Answered {status}")),
-        (None, why) => show::badge("bad", why.as_deref().unwrap_or("No answer")),
-    });
-    EndpointRow {
-        id: endpoint.id.to_string(),
-        url: endpoint.url.clone(),
-        events: endpoint.settings.events.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string),
-        waiting: status.map(|status| status.waiting.to_string()).unwrap_or_default(),
-        parked: status.map(|status| status.parked.to_string()).unwrap_or_default(),
-        last: last.unwrap_or_else(|| show::badge("", "Nothing failed")),
-        retiring: endpoint.previous.as_ref().filter(|old| now < old.until).map(|old| show::instant(old.until)),
-    }
 }
 
 /// One merchant.
@@ -309,8 +354,7 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
 async fn again(request: &PanelRequest, account: &MerchantAccount, error: AccountError) -> Answer {
     match error {
         AccountError::Invalid(violations) => {
-            let wrong = violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect();
-            Ok(request.rejected(&page_of(request, account, wrong).await?))
+            Ok(request.rejected(&page_of(request, account, in_words(&violations)).await?))
         }
         error => Err(refusal(error)),
     }
@@ -359,6 +403,7 @@ pub(crate) async fn add_user(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
     let permissions: Permissions =
         request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
+    check_money_user(&request, account.merchant.id, permissions)?;
     match merchants(&request).add_user(account.merchant.id, permissions).await {
         Ok(added) => {
             let secrets = vec![("API user name", added.username), ("API password", added.password)];
@@ -381,27 +426,45 @@ fn overlap(request: &PanelRequest) -> Result<Duration, Refusal> {
 }
 
 /// The API user of the address, who is the merchant's.
-fn user<'a>(request: &'a PanelRequest, account: &MerchantAccount) -> Result<&'a str, Refusal> {
+fn user<'a>(request: &PanelRequest, account: &'a MerchantAccount) -> Result<&'a ApiUser, Refusal> {
     let username = request.http.match_info().get("user").unwrap_or_default();
-    match account.users.iter().any(|user| user.username == username) {
-        true => Ok(username),
-        false => Err(Refusal::NotFound("API user")),
-    }
+    account.users.iter().find(|user| user.username == username).ok_or(Refusal::NotFound("API user"))
 }
 
-/// The endpoint of the address, which is the merchant's.
-fn endpoint(request: &PanelRequest, account: &MerchantAccount) -> Result<EndpointId, Refusal> {
-    let id = request.http.match_info().get("endpoint").and_then(|text| text.parse().ok());
-    id.filter(|id| account.endpoints.iter().any(|endpoint| endpoint.id == *id)).ok_or(Refusal::NotFound("endpoint"))
+/// Whose password moves money, by the API and past every limit of the panel, is only an owner's to know.
+fn check_money_user(request: &PanelRequest, merchant: MerchantId, permissions: Permissions) -> Result<(), Refusal> {
+    if !permissions.move_money() || request.may(PanelAction::ManageMoneyUsers, merchant) {
+        return Ok(());
+    }
+    let moving = permissions.iter().filter(|one| MONEY_PERMISSIONS.contains(one)).map(|one| one.as_str());
+    Err(Refusal::NotAllowed(format!(
+        "An API user with {} moves money past the limits of the panel: only an owner adds it, or gives it a new password.",
+        moving.collect::<Vec<_>>().join(", ")
+    )))
+}
+
+/// Lets an API user do exactly what is ticked.
+pub(crate) async fn set_permissions(request: PanelRequest) -> Answer {
+    let account = load(&request).await?;
+    let user = user(&request, &account)?;
+    let permissions: Permissions =
+        request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
+    // Who knows its password would move money with it from now on.
+    check_money_user(&request, account.merchant.id, permissions)?;
+    match merchants(&request).set_permissions(&user.username, permissions).await {
+        Ok(()) => Ok(see(format!("/merchants/{}?done=saved", account.merchant.id))),
+        Err(error) => again(&request, &account, error).await,
+    }
 }
 
 /// Gives an API user a new password, shown once.
 pub(crate) async fn rotate_password(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
-    let username = user(&request, &account)?;
-    match merchants(&request).rotate_password(username, overlap(&request)?).await {
+    let user = user(&request, &account)?;
+    check_money_user(&request, account.merchant.id, user.permissions)?;
+    match merchants(&request).rotate_password(&user.username, overlap(&request)?).await {
         Ok(rotated) => {
-            let secrets = vec![("API user name", username.to_owned()), ("New API password", rotated.password)];
+            let secrets = vec![("API user name", user.username.clone()), ("New API password", rotated.password)];
             secret::page(
                 &request,
                 "New API password",
@@ -417,53 +480,7 @@ pub(crate) async fn rotate_password(request: PanelRequest) -> Answer {
 /// Shuts an API user out for ever.
 pub(crate) async fn revoke_user(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
-    let username = user(&request, &account)?;
+    let username = &user(&request, &account)?.username;
     merchants(&request).revoke_user(username).await.map_err(refusal)?;
     Ok(see(format!("/merchants/{}?done=revoked", account.merchant.id)))
-}
-
-/// Adds an endpoint, and shows its secret once.
-pub(crate) async fn add_endpoint(request: PanelRequest) -> Answer {
-    let account = load(&request).await?;
-    let events = match request.fields.given("events").map(|text| text.to_ascii_uppercase().parse()).transpose() {
-        Ok(events) => events,
-        Err(_no_filter) => {
-            let wrong = vec!["Write the events as ORDER_PROCESSED, ORDER_* or several of them with commas.".to_owned()];
-            return Ok(request.rejected(&page_of(&request, &account, wrong).await?));
-        }
-    };
-    let settings = EndpointSettings { events, retry: None };
-    match merchants(&request).add_endpoint(account.merchant.id, request.fields.text("url"), settings).await {
-        Ok(added) => {
-            let secrets = vec![("Endpoint", added.url), ("Webhook secret", added.webhook_secret)];
-            secret::page(&request, "Endpoint added", SHOWN_ONCE, secrets, format!("/merchants/{}", account.merchant.id))
-        }
-        Err(error) => again(&request, &account, error).await,
-    }
-}
-
-/// Gives an endpoint a new secret, shown once.
-pub(crate) async fn rotate_secret(request: PanelRequest) -> Answer {
-    let account = load(&request).await?;
-    let id = endpoint(&request, &account)?;
-    match merchants(&request).rotate_secret(id, overlap(&request)?).await {
-        Ok(rotated) => {
-            let secrets = vec![("New webhook secret", rotated.webhook_secret)];
-            secret::page(
-                &request,
-                "New webhook secret",
-                SHOWN_ONCE,
-                secrets,
-                format!("/merchants/{}", account.merchant.id),
-            )
-        }
-        Err(error) => again(&request, &account, error).await,
-    }
-}
-
-/// Removes an endpoint; what waits for it is parked.
-pub(crate) async fn remove_endpoint(request: PanelRequest) -> Answer {
-    let account = load(&request).await?;
-    merchants(&request).remove_endpoint(endpoint(&request, &account)?).await.map_err(refusal)?;
-    Ok(see(format!("/merchants/{}?done=removed", account.merchant.id)))
 }

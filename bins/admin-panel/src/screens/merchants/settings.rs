@@ -1,0 +1,363 @@
+//! A merchant's settings: name, currencies and Sessions; payment methods; rates. One form for each, so that saving one touches nothing of the others.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use askama::Template;
+use dropin_access::{Merchant, RateChange, RateForm, RateSettings, SavedCardKind};
+use dropin_catalogue::{Adjustment, AdjustmentParts, Catalogue, MerchantMethods, MethodsChange, PayLaterRegion};
+use dropin_kernel::{parse_span, write_span};
+use dropin_money::Currency;
+use dropin_ports::MerchantSettings;
+use dropin_rates::Markup;
+use dropin_usecases::access::AccountError;
+use dropin_usecases::audit_log::hex;
+use dropin_usecases::rates::set_rates;
+use sha2::{Digest, Sha256};
+
+use super::{CurrencyBox, currency_boxes, in_words, load, merchants, refusal};
+use crate::guard::Answer;
+use crate::page::see;
+use crate::refusal::Refusal;
+use crate::request::{PanelRequest, Shell};
+use crate::screens::Choice;
+
+/// The fields of the form for name, currencies, Sessions and saved cards.
+pub(crate) const FIELDS: &[&str] =
+    &["csrf", "seen", "name", "currency[]", "lifetime", "attempts", "saved_cards", "saved_card_kind", "note"];
+/// The fields of the form for payment methods: `method[]` is an id, a colon and `on`, `off` or nothing.
+pub(crate) const METHOD_FIELDS: &[&str] = &["csrf", "seen", "method[]", "client_eu", "client_na", "client_oc", "note"];
+/// The fields of the form for rates.
+pub(crate) const RATE_FIELDS: &[&str] = &["csrf", "seen", "form", "settlement", "markups", "note"];
+
+const CHANGED: &str = "Somebody else changed this merchant since this page was loaded. Nothing was saved: load the page again, look at what is there \
+    now, and make your change once more.";
+
+struct MethodRow {
+    id: String,
+    name: String,
+    choices: Vec<Choice>,
+    narrowed: bool,
+}
+
+struct ClientRow {
+    field: &'static str,
+    region: &'static str,
+    id: String,
+}
+
+#[derive(Template)]
+#[template(path = "merchant_settings.html")]
+struct SettingsPage {
+    shell: Shell,
+    id: String,
+    merchant: String,
+    seen: String,
+    name: String,
+    currencies: Vec<CurrencyBox>,
+    lifetime: String,
+    attempts: String,
+    saved_cards: bool,
+    kinds: Vec<Choice>,
+    methods: Vec<MethodRow>,
+    clients: Vec<ClientRow>,
+    forms: Vec<Choice>,
+    settlements: Vec<Choice>,
+    markups: String,
+    wrong: Vec<String>,
+}
+
+/// What the page is about, as it is now.
+struct Current {
+    merchant: Merchant,
+    rates: RateSettings,
+    /// Tells this state of the settings from any other one.
+    digest: String,
+}
+
+async fn current(request: &PanelRequest) -> Result<Current, Refusal> {
+    let merchant = load(request).await?.merchant;
+    let rates = request.deps.rates.find_rate_settings(merchant.id).await?;
+    let settings = (&merchant.name, &merchant.currencies, merchant.session_lifetime, merchant.attempts_allowed);
+    let text = format!("{settings:?} {:?} {:?} {rates:?}", merchant.saved_cards, merchant.methods);
+    let digest = hex(&Sha256::digest(text.as_bytes())[..16]);
+    Ok(Current { merchant, rates, digest })
+}
+
+/// The same for a form: of a page that shows what is there still.
+async fn seen(request: &PanelRequest) -> Result<Current, Refusal> {
+    let current = current(request).await?;
+    match request.fields.text("seen") == current.digest {
+        true => Ok(current),
+        false => Err(Refusal::Changed(CHANGED.to_owned())),
+    }
+}
+
+/// The page.
+pub(crate) async fn show(request: PanelRequest) -> Answer {
+    let current = current(&request).await?;
+    Ok(request.page(&page_of(&request, &current, Vec::new())))
+}
+
+/// The page; of a form that was not accepted it keeps what was typed.
+fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> SettingsPage {
+    let (fields, merchant, rates) = (&request.fields, &current.merchant, &current.rates);
+    let typed = |name: &str, kept: String| {
+        fields.pairs().iter().any(|(known, _)| known == name).then(|| fields.text(name).to_owned()).unwrap_or(kept)
+    };
+    let is_posted = fields.pairs().iter().any(|(name, _)| name == "name");
+    let ticked: Vec<&str> = match is_posted {
+        true => fields.all("currency[]").collect(),
+        false => merchant.currencies.iter().map(|one| one.code()).collect(),
+    };
+    let form = typed("form", rates.form.as_str().to_owned());
+    let settlement = typed("settlement", rates.pricing.settlement.code().to_owned());
+    let kind = typed("saved_card_kind", merchant.saved_cards.kind.as_str().to_owned());
+    SettingsPage {
+        shell: request.shell(format!("Settings of {}", merchant.name)),
+        id: merchant.id.to_string(),
+        merchant: merchant.name.clone(),
+        seen: current.digest.clone(),
+        name: typed("name", merchant.name.clone()),
+        currencies: currency_boxes(&ticked),
+        lifetime: typed("lifetime", write_span(merchant.session_lifetime)),
+        attempts: typed("attempts", merchant.attempts_allowed.to_string()),
+        saved_cards: if is_posted { fields.is_ticked("saved_cards") } else { merchant.saved_cards.offered },
+        kinds: [
+            (SavedCardKind::OneClick, "The shopper alone pays with it"),
+            (SavedCardKind::Unscheduled, "The merchant may charge it later, too"),
+        ]
+        .map(|(one, words)| Choice::new(one.as_str(), words, &kind))
+        .into(),
+        methods: method_rows(
+            &request.deps.payments.catalogue,
+            &merchant.methods,
+            &fields.all("method[]").collect::<Vec<_>>(),
+        ),
+        clients: CLIENTS
+            .iter()
+            .map(|&(region, field, words)| ClientRow {
+                field,
+                region: words,
+                id: typed(field, merchant.methods.pay_later_clients.get(&region).cloned().unwrap_or_default()),
+            })
+            .collect(),
+        forms: [(RateForm::Spot, "Spot: indications"), (RateForm::Guaranteed, "Guaranteed: offers for Sessions")]
+            .map(|(one, words)| Choice::new(one.as_str(), words, &form))
+            .into(),
+        settlements: Currency::ALL.iter().map(|one| Choice::new(one.code(), one.code(), &settlement)).collect(),
+        markups: typed("markups", write_markups(&rates.pricing.markups)),
+        wrong,
+    }
+}
+
+const CLIENTS: &[(PayLaterRegion, &str, &str)] = &[
+    (PayLaterRegion::Europe, "client_eu", "Europe"),
+    (PayLaterRegion::NorthAmerica, "client_na", "North America"),
+    (PayLaterRegion::Oceania, "client_oc", "Oceania"),
+];
+
+fn method_rows(catalogue: &Catalogue, methods: &MerchantMethods, typed: &[&str]) -> Vec<MethodRow> {
+    let rows = catalogue.known().map(|method| {
+        let id = method.id();
+        let adjustment = methods.adjustments.of(id);
+        let kept = match adjustment.and_then(|one| one.offered) {
+            None => "",
+            Some(true) => "on",
+            Some(false) => "off",
+        };
+        let chosen = typed.iter().find_map(|one| one.strip_prefix(id)?.strip_prefix(':')).unwrap_or(kept);
+        let choices = [("", "as the deployment"), ("on", "offered"), ("off", "not offered")].map(|(code, words)| {
+            Choice { value: format!("{id}:{code}"), name: words.to_owned(), chosen: code == chosen }
+        });
+        let narrowed = adjustment.is_some_and(|one| {
+            let parts = AdjustmentParts { offered: None, ..one.clone().into_parts() };
+            parts != AdjustmentParts::default()
+        });
+        MethodRow { id: id.to_owned(), name: method.name().to_owned(), choices: choices.into(), narrowed }
+    });
+    rows.collect()
+}
+
+/// One a line: a currency and hundredths of a percent.
+fn write_markups(markups: &BTreeMap<Currency, Markup>) -> String {
+    let lines = markups.iter().filter(|(_, markup)| **markup != Markup::NONE);
+    lines.map(|(code, markup)| format!("{code} {}", markup.basis_points())).collect::<Vec<_>>().join("\n")
+}
+
+/// The markups as they were typed, and none for those that are there and were not typed.
+fn read_markups(text: &str, before: &BTreeMap<Currency, Markup>) -> Result<BTreeMap<Currency, Markup>, Vec<String>> {
+    let mut all: BTreeMap<_, _> = before.keys().map(|code| (*code, Markup::NONE)).collect();
+    let mut wrong = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let parts = line.split_once([' ', '=']).and_then(|(code, points)| {
+            Some((code.trim().to_ascii_uppercase().parse::<Currency>().ok()?, points.trim().parse::<u16>().ok()?))
+        });
+        match parts.map(|(code, points)| (code, Markup::from_basis_points(points))) {
+            Some((code, Ok(markup))) => {
+                all.insert(code, markup);
+            }
+            Some((_, Err(error))) => wrong.push(format!("{line}: {error}.")),
+            None => wrong.push(format!("{line} is no markup; write it as BRL 250 for 2.5 %.")),
+        }
+    }
+    if wrong.is_empty() { Ok(all) } else { Err(wrong) }
+}
+
+/// Where a saved form leads to.
+fn saved(current: &Current) -> Answer {
+    Ok(see(format!("/merchants/{}/settings?done=saved", current.merchant.id)))
+}
+
+/// The page again with what is wrong, or why there is none.
+fn again(request: &PanelRequest, current: &Current, error: AccountError) -> Answer {
+    match error {
+        AccountError::Invalid(violations) => Ok(request.rejected(&page_of(request, current, in_words(&violations)))),
+        error => Err(refusal(error)),
+    }
+}
+
+/// Sets name, currencies, what Sessions are allowed, and saved cards.
+pub(crate) async fn set(request: PanelRequest) -> Answer {
+    let current = seen(&request).await?;
+    let fields = &request.fields;
+    let before = &current.merchant;
+    let mut wrong = Vec::new();
+    let mut currencies = Vec::new();
+    for code in fields.all("currency[]") {
+        match code.parse::<Currency>() {
+            Ok(currency) => currencies.push(currency),
+            Err(_unknown) => wrong.push(format!("{code} is no currency here.")),
+        }
+    }
+    let lifetime: Duration = parse_span(fields.text("lifetime")).unwrap_or_else(|| {
+        wrong.push("Write how long a Session lives as 24h, 30m or 7d.".to_owned());
+        before.session_lifetime
+    });
+    let attempts: u32 = fields.text("attempts").parse().unwrap_or_else(|_no_number| {
+        wrong.push("Write the number of attempts as a number.".to_owned());
+        before.attempts_allowed
+    });
+    let kind = SavedCardKind::ALL.into_iter().find(|kind| kind.as_str() == fields.text("saved_card_kind"));
+    let kind = kind.unwrap_or_else(|| {
+        wrong.push("Choose who pays with a saved card.".to_owned());
+        before.saved_cards.kind
+    });
+    if !wrong.is_empty() {
+        return Ok(request.rejected(&page_of(&request, &current, wrong)));
+    }
+    let offered = fields.is_ticked("saved_cards");
+    let same = |list: &[Currency]| list.len() == currencies.len() && list.iter().all(|one| currencies.contains(one));
+    let change = MerchantSettings {
+        name: Some(fields.text("name").to_owned()).filter(|name| *name != before.name),
+        currencies: Some(currencies.clone()).filter(|_| !same(&before.currencies)),
+        session_lifetime: Some(lifetime).filter(|lifetime| *lifetime != before.session_lifetime),
+        attempts_allowed: Some(attempts).filter(|attempts| *attempts != before.attempts_allowed),
+        saved_cards_offered: Some(offered).filter(|offered| *offered != before.saved_cards.offered),
+        saved_card_kind: Some(kind).filter(|kind| *kind != before.saved_cards.kind),
+        ..MerchantSettings::default()
+    };
+    match merchants(&request).set(before.id, change).await {
+        Ok(_) => saved(&current),
+        Err(error) => again(&request, &current, error),
+    }
+}
+
+/// Sets which methods are offered, and the ids with the pay-later provider. What else is particular about a method stays.
+pub(crate) async fn set_methods(request: PanelRequest) -> Answer {
+    let current = seen(&request).await?;
+    let before = &current.merchant.methods;
+    let catalogue = &request.deps.payments.catalogue;
+    let mut adjustments = before.adjustments.clone();
+    let mut wrong = Vec::new();
+    for typed in request.fields.all("method[]") {
+        let (id, code) = typed.split_once(':').unwrap_or((typed, "?"));
+        let offered = match code {
+            "" => Some(None),
+            "on" => Some(Some(true)),
+            "off" => Some(Some(false)),
+            _ => None,
+        };
+        let (Some(method), Some(offered)) = (catalogue.method(id), offered) else {
+            wrong.push(format!("{typed} is no choice of a payment method."));
+            continue;
+        };
+        let parts = adjustments.of(id).cloned().unwrap_or_default().into_parts();
+        match Adjustment::new(AdjustmentParts { offered, ..parts }) {
+            Ok(adjustment) => adjustments.set(method, adjustment),
+            Err(error) => wrong.push(format!("{id}: {error}.")),
+        }
+    }
+    let mut clients = Vec::new();
+    for (region, field, words) in CLIENTS {
+        let id = request.fields.text(field);
+        if !is_client_id(id) {
+            wrong.push(format!("The id for {words} has at most 128 of A-Z a-z 0-9 . _ -."));
+        }
+        clients.push((*region, Some(id.to_owned()).filter(|id| !id.is_empty())));
+    }
+    if !wrong.is_empty() {
+        return Ok(request.rejected(&page_of(&request, &current, wrong)));
+    }
+    let change = MethodsChange { adjustments: Some(adjustments), offered: Vec::new(), pay_later_clients: clients };
+    let methods = before.clone().changed(change);
+    let change =
+        MerchantSettings { methods: Some(methods).filter(|methods| methods != before), ..MerchantSettings::default() };
+    match merchants(&request).set(current.merchant.id, change).await {
+        Ok(_) => saved(&current),
+        Err(error) => again(&request, &current, error),
+    }
+}
+
+/// As the command line takes it; empty for none.
+fn is_client_id(id: &str) -> bool {
+    id.len() <= 128 && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// Sets the form of rates, the currency of settlement, and the markups.
+pub(crate) async fn set_rates_of(request: PanelRequest) -> Answer {
+    let current = seen(&request).await?;
+    let (fields, before) = (&request.fields, &current.rates);
+    let mut wrong = Vec::new();
+    let form = RateForm::ALL.into_iter().find(|form| form.as_str() == fields.text("form"));
+    if form.is_none() {
+        wrong.push("Choose a form of rates.".to_owned());
+    }
+    let settlement = fields.text("settlement").parse::<Currency>().ok();
+    if settlement.is_none() {
+        wrong.push("Choose the currency that the merchant is paid out in.".to_owned());
+    }
+    let markups = read_markups(fields.text("markups"), &before.pricing.markups).unwrap_or_else(|why| {
+        wrong.extend(why);
+        BTreeMap::new()
+    });
+    if !wrong.is_empty() {
+        return Ok(request.rejected(&page_of(&request, &current, wrong)));
+    }
+    let kept = |code: &Currency| before.pricing.markups.get(code).copied().unwrap_or(Markup::NONE);
+    let change = RateChange {
+        form: form.filter(|form| *form != before.form),
+        settlement: settlement.filter(|one| *one != before.pricing.settlement),
+        markups: markups.into_iter().filter(|(code, markup)| kept(code) != *markup).collect(),
+    };
+    let writer = merchants(&request).writer();
+    match set_rates(&*request.deps.rates, &writer, current.merchant.id, change).await {
+        Ok(_) => saved(&current),
+        Err(error) => again(&request, &current, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markups_are_typed_one_a_line_and_those_left_out_end() {
+        let before = [(Currency::Brl, Markup::from_basis_points(250).unwrap())].into();
+        let typed = read_markups("usd 100\nJPY=1", &before).unwrap();
+        let points: Vec<_> = typed.iter().map(|(code, markup)| (code.code(), markup.basis_points())).collect();
+        assert!(points.len() == 3 && points.contains(&("BRL", 0)) && points.contains(&("USD", 100)), "{points:?}");
+        assert_eq!(write_markups(&typed.into_iter().filter(|(code, _)| *code == Currency::Usd).collect()), "USD 100");
+        assert_eq!(read_markups("USD 2.5\nXXX 1\nEUR 2001", &before).unwrap_err().len(), 3);
+    }
+}

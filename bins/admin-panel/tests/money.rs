@@ -1,0 +1,224 @@
+//! What operators do that moves money: once, within their limits, and never after it was refused.
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+mod common;
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use common::{Page, World};
+use dropin_access::operator::{MoneyKind, MoneyRequest, MoneyRequestState, OperatorRole};
+use dropin_kernel::{MoneyRequestId, OrderId};
+use dropin_money::{Amount, Currency};
+use dropin_order::Refund;
+use dropin_ports::{Acting, MoneyRequested};
+use dropin_usecases::audit_log::MerchantAct;
+use dropin_usecases::operators::CurrentOperator;
+use dropin_usecases::payments::RefundAsk;
+
+impl World {
+    async fn current(&self, session: &str) -> CurrentOperator {
+        self.deps.operators.current(session).await.unwrap()
+    }
+
+    async fn refunds(&self, order: OrderId) -> Vec<Refund> {
+        self.deps.audit.find_audit_trail(order).await.unwrap().unwrap().records.refunds
+    }
+
+    /// Every refund of Ana's above half a dollar needs two operators.
+    async fn limit_anas_refunds(&self, owner: &str) {
+        let path = format!("/merchants/{}/limits", self.ana);
+        let set = self.post(owner, &path, &[("limits", "0.50 USD")]).await;
+        assert_eq!(set.status, StatusCode::SEE_OTHER, "{}", set.text);
+    }
+
+    async fn refund(&self, session: &str, order: OrderId, key: &str, amount: &str) -> Page {
+        let fields = [("key", key), ("amount", amount), ("note", "lost parcel")];
+        self.post(session, &format!("/orders/{order}/refund"), &fields).await
+    }
+
+    fn key(&self) -> String {
+        self.deps.ids.random().to_string()
+    }
+
+    /// A request of this operator about Ana's Order, as a program that stopped in the midst of it left it.
+    async fn interrupted(&self, by: &CurrentOperator, state: MoneyRequestState, age: Duration) -> MoneyRequest {
+        let now = self.deps.clock.now();
+        let (usd, since) = (Currency::Usd, now.minus(Duration::from_secs(48 * 60 * 60)));
+        let request = MoneyRequest {
+            id: MoneyRequestId::new(self.deps.ids.random()),
+            kind: MoneyKind::Refund,
+            merchant: self.ana,
+            order: self.order_of_ana,
+            amount: Amount::from_minor(usd, 100).unwrap(),
+            note: "lost parcel".to_owned(),
+            requested_by: by.operator.id,
+            requested_at: now.minus(age),
+            state,
+            decided_by: None,
+            decided_at: None,
+        };
+        let store = &self.harness.operators;
+        let basis = store.money_basis(by.operator.id, self.ana, self.order_of_ana, usd, since).await.unwrap();
+        let written = store.insert_money_request(request.clone(), basis, since, None).await;
+        assert_eq!(written, Ok(MoneyRequested::Done));
+        request
+    }
+}
+
+#[actix_web::test]
+async fn a_refund_that_a_second_operator_refused_is_not_made_when_its_form_is_sent_again() {
+    let world = World::new().await;
+    let (owner, reviewer) =
+        (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Reviewer, None).await);
+    world.limit_anas_refunds(&owner).await;
+    let (refused, taken_back) = (world.key(), world.key());
+    for key in [&refused, &taken_back] {
+        let asked = world.refund(&owner, world.order_of_ana, key, "1.00").await;
+        assert!(asked.location().ends_with("?done=refund-waits"), "{}", asked.text);
+    }
+    let decided = world.post(&reviewer, &format!("/approvals/{refused}"), &[("decision", "refuse")]).await;
+    assert_eq!(decided.status, StatusCode::SEE_OTHER, "{}", decided.text);
+    let withdrawn = world.post(&owner, &format!("/approvals/{taken_back}/withdraw"), &[]).await;
+    assert_eq!(withdrawn.status, StatusCode::SEE_OTHER, "{}", withdrawn.text);
+    for key in [&refused, &taken_back] {
+        let again = world.refund(&owner, world.order_of_ana, key, "1.00").await;
+        assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", again.location());
+        assert_ne!(again.field("key"), *key, "the form names another request now");
+    }
+    assert_eq!(world.refunds(world.order_of_ana).await, []);
+}
+
+#[actix_web::test]
+async fn refunds_that_were_not_possible_are_not_made_later_by_the_same_forms() {
+    let world = World::new().await;
+    let support = world.operator(OperatorRole::Support, None).await;
+    let by = world.current(&support).await;
+    let order = world.harness.authorized(world.ana).await.order.id;
+    let keys = [world.key(), world.key(), world.key()];
+    for key in &keys {
+        let asked = world.refund(&support, order, key, "1.00").await;
+        assert_eq!(asked.status, StatusCode::UNPROCESSABLE_ENTITY, "nothing is captured: {}", asked.location());
+        let id: MoneyRequestId = key.parse().unwrap();
+        assert_eq!(world.harness.operators.find_money_request(id).await, Ok(None), "it counts to no limit");
+    }
+    // One that was granted and surely moved nothing.
+    let released = world.interrupted(&by, MoneyRequestState::Granted, Duration::ZERO).await;
+    world.deps.operators.release_money(&by, released.id).await.unwrap();
+    let again = world.refund(&support, world.order_of_ana, &released.id.to_string(), "1.00").await;
+    assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", again.location());
+    assert_eq!(world.refunds(world.order_of_ana).await, []);
+}
+
+#[actix_web::test]
+async fn a_granted_refund_that_was_interrupted_is_finished_by_its_form_within_a_day() {
+    let world = World::new().await;
+    let support = world.operator(OperatorRole::Support, None).await;
+    let by = world.current(&support).await;
+    let (hour, order) = (Duration::from_secs(60 * 60), world.order_of_ana);
+    let old = world.interrupted(&by, MoneyRequestState::Granted, 25 * hour).await;
+    let late = world.refund(&support, order, &old.id.to_string(), "1.00").await;
+    assert_eq!(late.status, StatusCode::UNPROCESSABLE_ENTITY, "it counts to no limit any more: {}", late.location());
+    assert_eq!(world.refunds(order).await, []);
+
+    let fresh = world.interrupted(&by, MoneyRequestState::Granted, 23 * hour).await;
+    let path = format!("/orders/{order}");
+    assert!(world.get(Some(&support), &path).await.text.contains(&fresh.id.to_string()), "the Order's page offers it");
+    for _ in 0..2 {
+        let made = world.refund(&support, order, &fresh.id.to_string(), "1.00").await;
+        assert_eq!(made.location(), format!("{path}?done=refunded"), "{}", made.text);
+    }
+    assert_eq!(world.refunds(order).await.len(), 1);
+
+    // Of one that was made, the same form tells for ever.
+    let ask = RefundAsk { reference: old.id.to_string(), amount: Some(old.amount.to_decimal()), description: None };
+    let act = MerchantAct { merchant: world.ana, by: Acting::system() };
+    world.deps.payments.refund(&act, order, &ask, None).await.unwrap();
+    let told = world.refund(&support, order, &old.id.to_string(), "1.00").await;
+    assert_eq!(told.location(), format!("{path}?done=refunded"), "{}", told.text);
+    assert_eq!(world.refunds(order).await.len(), 2);
+}
+
+#[actix_web::test]
+async fn an_approval_that_was_interrupted_is_finished_by_the_one_who_approved() {
+    let world = World::new().await;
+    let (owner, reviewer, other) = (
+        world.operator(OperatorRole::Owner, None).await,
+        world.operator(OperatorRole::Reviewer, None).await,
+        world.operator(OperatorRole::Reviewer, None).await,
+    );
+    world.limit_anas_refunds(&owner).await;
+    let key = world.key();
+    world.refund(&owner, world.order_of_ana, &key, "1.00").await;
+    // The program stops between the approval and the refund.
+    world.deps.operators.approve_money(&world.current(&reviewer).await, key.parse().unwrap()).await.unwrap();
+    let listed = world.get(Some(&reviewer), "/approvals").await.text;
+    assert!(listed.contains("lost parcel") && listed.contains("Make the refund"), "{listed}");
+    let approve = [("decision", "approve")];
+    let not_its_own = world.post(&other, &format!("/approvals/{key}"), &approve).await;
+    assert_eq!(not_its_own.status, StatusCode::CONFLICT);
+    assert!(
+        not_its_own.text.contains("approved already") && !not_its_own.text.contains("anew"),
+        "{}",
+        not_its_own.text
+    );
+    for _ in 0..2 {
+        let finished = world.post(&reviewer, &format!("/approvals/{key}"), &approve).await;
+        assert_eq!(finished.location(), format!("/orders/{}?done=refunded", world.order_of_ana), "{}", finished.text);
+    }
+    assert_eq!(world.refunds(world.order_of_ana).await.len(), 1);
+    assert!(!world.get(Some(&reviewer), "/approvals").await.text.contains("lost parcel"), "it is made");
+}
+
+#[actix_web::test]
+async fn support_takes_its_own_request_back_and_asks_for_no_more_than_is_left() {
+    let world = World::new().await;
+    let (owner, support) =
+        (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Support, None).await);
+    world.limit_anas_refunds(&owner).await;
+    let path = format!("/orders/{}", world.order_of_ana);
+    let too_much = world.refund(&support, world.order_of_ana, &world.key(), "100000.00").await;
+    assert_eq!(too_much.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", too_much.location());
+    assert!(too_much.text.contains("29.90 USD of the Order can be refunded"), "{}", too_much.text);
+
+    let (own, foreign) = (world.key(), world.key());
+    world.refund(&support, world.order_of_ana, &own, "1.00").await;
+    world.refund(&owner, world.order_of_ana, &foreign, "1.00").await;
+    let page = world.get(Some(&support), &path).await.text;
+    assert!(page.contains(&format!("/approvals/{own}/withdraw")), "{page}");
+    assert!(!page.contains(&format!("/approvals/{foreign}/withdraw")), "only its own");
+    let withdraw = async |key: &str| world.post(&support, &format!("/approvals/{key}/withdraw"), &[]).await;
+    assert_eq!(withdraw(&foreign).await.status, StatusCode::NOT_FOUND);
+    assert_eq!(withdraw(&own).await.location(), format!("{path}?done=withdrawn"));
+    assert_eq!(withdraw(&own).await.status, StatusCode::CONFLICT);
+    let state = async |key: &str| {
+        let id: MoneyRequestId = key.parse().unwrap();
+        world.harness.operators.find_money_request(id).await.unwrap().unwrap().state
+    };
+    assert_eq!((state(&own).await, state(&foreign).await), (MoneyRequestState::Refused, MoneyRequestState::Waiting));
+}
+
+#[actix_web::test]
+async fn only_an_owner_makes_api_users_that_move_money() {
+    let world = World::new().await;
+    let (owner, developer) =
+        (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Developer, None).await);
+    let users = format!("/merchants/{}/users", world.ana);
+    let add = async |session: &str, permission: &str| {
+        world.post(session, &users, &[("permission[]", "order:read"), ("permission[]", permission)]).await.status
+    };
+    for permission in ["order:refund", "order:capture", "checkout"] {
+        assert_eq!(add(&developer, permission).await, StatusCode::FORBIDDEN, "{permission}");
+    }
+    assert_eq!(add(&developer, "session:write").await, StatusCode::OK);
+    assert_eq!(add(&owner, "order:refund").await, StatusCode::OK);
+    let users_of_ana = world.deps.access.list_users(world.ana).await.unwrap();
+    assert_eq!(users_of_ana.len(), 3, "the harness made one with every permission");
+    for user in users_of_ana {
+        let path = format!("{users}/{}/password", user.username);
+        let moves_money = user.permissions.contains(dropin_access::Permission::OrderRefund);
+        let rotated = world.post(&developer, &path, &[("overlap", "24")]).await;
+        assert_eq!(rotated.status == StatusCode::FORBIDDEN, moves_money, "{:?}: {}", user.permissions, rotated.status);
+        assert_eq!(world.post(&owner, &path, &[("overlap", "24")]).await.status, StatusCode::OK);
+    }
+}

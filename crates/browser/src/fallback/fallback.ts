@@ -1,0 +1,18 @@
+// Entry of fallback.js: what the shell says in each language when the frame cannot say anything. Nobody loads it whose form works.
+
+import { TEXTS } from "virtual:fallback";
+import { resolveLocale } from "../shared/locale";
+
+export interface Words {
+  readonly lang: string;
+  readonly dir: string;
+  readonly title: string;
+  readonly text: string;
+}
+
+/** In the first of the languages that there are words in; else in English. */
+export function wordsIn(languages: readonly string[]): Words {
+  const { tag, format: lang, direction: dir } = resolveLocale(languages, Object.keys(TEXTS));
+  const [title = "", text = ""] = TEXTS[tag] ?? [];
+  return { lang, dir, title, text };
+}
