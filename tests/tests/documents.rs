@@ -137,3 +137,15 @@ fn every_setting_and_every_metric_of_the_operators_guide_exists() {
     unknown.extend(told.into_iter().filter(|name| !metrics.contains(&format!("`{name}`"))));
     assert!(unknown.is_empty(), "docs/settings.md and docs/metrics.md do not have {unknown:?}");
 }
+
+/// `name = value` lines of the file, and the rows that say the same in docs/SCREENING.md: `| `name` | value | … |`.
+#[test]
+fn the_screening_guide_has_every_number_that_is_built_in() {
+    let (guide, rules) = (read("docs/SCREENING.md"), read("crates/domain/risk/src/built_in.toml"));
+    let numbers = rules.split("\n[rules]\n").next().unwrap_or_default();
+    let numbers: Vec<_> = numbers.lines().filter_map(|line| line.split_once(" = ")).collect();
+    assert!(40 < numbers.len(), "this test looks in the wrong place");
+    let rows = numbers.iter().map(|(name, value)| format!("| `{name}` | {value} |"));
+    let missing: Vec<_> = rows.filter(|row| !guide.lines().any(|line| line.starts_with(row))).collect();
+    assert!(missing.is_empty(), "docs/SCREENING.md needs rows that begin with\n{}", missing.join("\n"));
+}

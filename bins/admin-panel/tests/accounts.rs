@@ -167,16 +167,18 @@ async fn an_api_user_may_do_exactly_what_is_ticked() {
     let developer = world.operator(OperatorRole::Developer, None).await;
     let username = world.deps.access.list_users(world.ana).await.unwrap()[0].username.clone();
     let path = format!("/merchants/{}/users/{username}/permissions", world.ana);
-    let set = world.post(&developer, &path, &[("permission[]", "order:read")]).await;
+    let narrowed = world.post(&developer, &path, &[("permission[]", "order:read")]).await;
+    assert_eq!(narrowed.status, StatusCode::FORBIDDEN, "only an owner takes that away: {}", narrowed.text);
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let set = world.post(&owner, &path, &[("permission[]", "order:read")]).await;
     assert_eq!(set.status, StatusCode::SEE_OTHER, "{}", set.text);
     let kept = world.deps.access.list_users(world.ana).await.unwrap()[0].permissions;
     assert_eq!(kept.iter().map(|one| one.as_str()).collect::<Vec<_>>(), ["order:read"]);
     let money =
         world.post(&developer, &path, &[("permission[]", "order:read"), ("permission[]", "order:refund")]).await;
     assert_eq!(money.status, StatusCode::FORBIDDEN, "only an owner lets it move money: {}", money.text);
-    let owner = world.operator(OperatorRole::Owner, None).await;
     assert_eq!(world.post(&owner, &path, &[("permission[]", "order:refund")]).await.status, StatusCode::SEE_OTHER);
-    let none = world.post(&developer, &path, &[]).await;
+    let none = world.post(&owner, &path, &[]).await;
     assert_eq!(none.status, StatusCode::UNPROCESSABLE_ENTITY, "one that may do nothing is revoked instead");
 }
 

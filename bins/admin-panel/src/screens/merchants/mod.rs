@@ -438,7 +438,7 @@ fn check_money_user(request: &PanelRequest, merchant: MerchantId, permissions: P
     }
     let moving = permissions.iter().filter(|one| MONEY_PERMISSIONS.contains(one)).map(|one| one.as_str());
     Err(Refusal::NotAllowed(format!(
-        "An API user with {} moves money past the limits of the panel: only an owner adds it, or gives it a new password.",
+        "An API user with {} moves money past the limits of the panel: only an owner adds it, changes what it may, or gives it a new password.",
         moving.collect::<Vec<_>>().join(", ")
     )))
 }
@@ -449,7 +449,8 @@ pub(crate) async fn set_permissions(request: PanelRequest) -> Answer {
     let user = user(&request, &account)?;
     let permissions: Permissions =
         request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
-    // Who knows its password would move money with it from now on.
+    // Neither more nor less: a password that somebody changed meanwhile would move money once the permissions are back.
+    check_money_user(&request, account.merchant.id, user.permissions)?;
     check_money_user(&request, account.merchant.id, permissions)?;
     match merchants(&request).set_permissions(&user.username, permissions).await {
         Ok(()) => Ok(see(format!("/merchants/{}?done=saved", account.merchant.id))),

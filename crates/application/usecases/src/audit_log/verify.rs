@@ -291,12 +291,18 @@ impl AuditVerification {
                     findings.push(AuditFinding::SealsDropped { chain, first: last + 1, last: sequence - 1 });
                 }
                 // Behind a gap the seal before is not known: that this one is right is not proved, and not denied.
-                if is_next {
-                    findings.extend(self.check(&sealed, previous.as_ref())?);
-                } else if sealed.entry.is_none() {
-                    findings.push(AuditFinding::EntryDropped { chain, sequence, entry: sealed.seal.entry });
+                let found = match is_next {
+                    true => self.check(&sealed, previous.as_ref())?,
+                    false if sealed.entry.is_none() => {
+                        Some(AuditFinding::EntryDropped { chain, sequence, entry: sealed.seal.entry })
+                    }
+                    false => None,
+                };
+                // What was altered says nothing of when it happened.
+                if found.is_none() {
+                    late.note(&sealed);
                 }
-                late.note(&sealed);
+                findings.extend(found);
                 for one in known.iter().filter(|one| one.sequence == sequence) {
                     if one.mac == sealed.seal.mac {
                         late = Late::default();

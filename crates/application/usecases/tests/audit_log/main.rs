@@ -66,7 +66,8 @@ impl World {
         let clock = Arc::new(TestClock(AtomicI64::new(1_795_000_000_000_000)));
         keys.make_key(clock.now()).unwrap();
         let sealing = Sealing::new(store.clone(), keys.clone(), clock.clone());
-        let new = new_merchant(false);
+        let mut new = new_merchant(false);
+        new.audit.at = clock.now();
         let merchant = new.merchant.id;
         store.insert_merchant(new).await.unwrap();
         let world = Self { store, keys, clock, sealing, merchant, folder };

@@ -106,11 +106,13 @@ async fn an_authenticator_is_set_up_by_its_code_and_bound_to_its_link() {
 async fn of_two_who_accept_one_link_at_once_one_does() {
     let world = Arc::new(World::new());
     let link = world.operators.invite_first().await.unwrap().unwrap();
-    let mut racers = vec![];
+    let (mut enrolments, mut racers) = (vec![], vec![]);
     for number in 0..4 {
         let form = form("Ana", &format!("ana{number}@shop.example"), PASSWORD);
         let begun = world.operators.begin_acceptance(&link.token, &form).await;
-        let enrolment = begun.map_err(|error| error.to_string()).unwrap();
+        enrolments.push(begun.map_err(|error| error.to_string()).unwrap());
+    }
+    for enrolment in enrolments {
         let (world, token) = (world.clone(), link.token.clone());
         racers.push(tokio::spawn(async move {
             let code = world.code(&enrolment.secret);

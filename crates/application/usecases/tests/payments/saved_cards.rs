@@ -162,7 +162,7 @@ async fn wrong_fields(shop: &Shop, billing: &str) -> Vec<(String, String)> {
     let sessions = Sessions { store: contracts.clone(), contracts, clock, ids, url_policy: UrlPolicy::Sandbox };
     let body = format!(
         r#"{{"MerchantReference": "{}", "CompleteUrl": "https://shop.example/paid", "CancelUrl": "https://shop.example/cart",
-            "Currency": "USD", "Items": [{{"Name": "Blue mug", "Amount": 29.9, "Quantity": 1}}], "ContractId": "{}", {billing}}}"#,
+            "AutoCapture": true, "Currency": "USD", "Items": [{{"Name": "Blue mug", "Amount": 29.9, "Quantity": 1}}], "ContractId": "{}", {billing}}}"#,
         fresh(),
         shop.contract
     );

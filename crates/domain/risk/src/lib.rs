@@ -1,0 +1,31 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
+
+mod condition;
+mod decision;
+mod dry_run;
+mod email;
+mod factor;
+mod facts;
+mod list;
+mod mistake;
+mod reader;
+mod reason;
+mod rules;
+mod rules_file;
+mod screening;
+#[cfg(feature = "serde")]
+mod serialized;
+mod velocity;
+
+pub use decision::{Decision, Score, ScoreTooHigh};
+pub use dry_run::{DryRun, ScreeningChange, dry_run};
+pub use factor::Factor;
+pub use facts::{CardFunding, FactText, Facts, IssuerChecks};
+pub use list::ListKind;
+pub use mistake::{Mistake, Mistakes, Position};
+pub use reason::{InvalidRuleName, Reason, ReasonCode, RuleName, UnknownReason};
+pub use rules::{BUILT_IN_RULES, InvalidRulesFingerprint, Rules, RulesFingerprint};
+pub use rules_file::RulesFile;
+pub use screening::Screening;
+pub use velocity::{Velocity, VelocityCounts, VelocityKey, VelocityMeasure, VelocityName, VelocitySum, VelocityWindow};

@@ -1,0 +1,47 @@
+//! Serialized forms: codes as texts, and the flat form of a sum.
+
+use dropin_kernel::serialize_as_text;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::facts::FactText;
+use crate::reason::ReasonCode;
+use crate::rules::RulesFingerprint;
+use crate::velocity::{VelocityCounts, VelocityName, VelocitySum};
+
+serialize_as_text!(ReasonCode, RulesFingerprint, VelocityName);
+
+impl Serialize for FactText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for FactText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::new(&text))
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+pub(crate) struct StoredSum {
+    tries: u32,
+    declines: u32,
+    blocks: u32,
+    cards: u32,
+    amount_cents: u64,
+}
+
+impl From<VelocitySum> for StoredSum {
+    fn from(sum: VelocitySum) -> Self {
+        let VelocityCounts { tries, declines, blocks, amount_cents } = sum.counts;
+        Self { tries, declines, blocks, cards: sum.cards, amount_cents }
+    }
+}
+
+impl From<StoredSum> for VelocitySum {
+    fn from(stored: StoredSum) -> Self {
+        let StoredSum { tries, declines, blocks, cards, amount_cents } = stored;
+        Self { counts: VelocityCounts { tries, declines, blocks, amount_cents }, cards }
+    }
+}

@@ -1,0 +1,88 @@
+//! The serialized forms: what is stored with a payment, and what comes back of it.
+#![cfg(feature = "serde")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use dropin_risk::{
+    Decision, FactText, Facts, ReasonCode, Rules, RulesFile, Score, Screening, VelocityCounts, VelocityKey,
+    VelocitySum, VelocityWindow,
+};
+
+fn facts() -> Facts {
+    let mut facts = Facts {
+        amount_cents: Some(1_00),
+        scheme: "VISA".parse().ok(),
+        funding: "PREPAID".parse().ok(),
+        card_country: "US".parse().ok(),
+        email: Some(FactText::new("Jo@example.com")),
+        ip: "2001:db8::7".parse().ok(),
+        ..Facts::default()
+    };
+    let counts = VelocityCounts { tries: 9, declines: 8, blocks: 7, amount_cents: 6 };
+    facts.velocity.set(VelocityKey::Device, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 5 });
+    facts
+}
+
+#[test]
+fn a_screening_is_what_it_was() {
+    let screening = Rules::built_in().screen(facts());
+    let json = serde_json::to_string(&screening).unwrap();
+    let expected = concat!(
+        r#"{"Decision":"CHALLENGE","Score":45,"Reasons":[{"Code":"DEVICE_CARDS_TEN_MINUTES","Points":30},"#,
+        r#"{"Code":"NEW_SHOPPER","Points":5},{"Code":"CARD_IS_PREPAID","Points":5},{"Code":"AMOUNT_IS_SMALL","Points":5}],"#,
+        r#""Rules":""#
+    );
+    assert!(json.starts_with(expected), "{json}");
+    let facts = concat!(
+        r#""AmountCents":100,"Scheme":"VISA","Funding":"PREPAID","CardCountry":"US","BillingCountry":null,"#,
+        r#""ShippingCountry":null,"PhoneCountry":null,"IpCountry":null,"TimeZoneCountry":null,"LanguageCountry":null,"#,
+        r#""Email":"jo@example.com","Device":null,"Profile":null,"Ip":"2001:db8::7","KnownDays":null,"#,
+        r#""Velocity":{"DEVICE":{"TEN_MINUTES":{"Tries":9,"Declines":8,"Blocks":7,"Cards":5,"AmountCents":6}}},"#,
+        r#""Issuer":{"AddressMatches":null,"CodeMatches":null,"Authenticated":null}"#
+    );
+    assert!(json.contains(facts), "{json}");
+    let back: Screening = serde_json::from_str(&json).unwrap();
+    assert_eq!(back, screening);
+    assert_eq!(back.repeat(&Rules::built_in()), screening);
+}
+
+#[test]
+fn facts_of_an_older_program_lack_what_it_did_not_know() {
+    let old: Facts = serde_json::from_str(r#"{"AmountCents":100,"Issuer":{"CodeMatches":false}}"#).unwrap();
+    let mut expected = Facts { amount_cents: Some(100), ..Facts::default() };
+    expected.issuer.code_matches = Some(false);
+    assert_eq!(old, expected);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let json = serde_json::to_string(&Rules::built_in().screen(facts())).unwrap();
+    for (part, broken, why) in [
+        ("\"CHALLENGE\"", "\"ASK\"", "is no decision of screening; there are ALLOW,"),
+        ("\"Score\":45", "\"Score\":101", "must be a score from 0 to 100"),
+        ("NEW_SHOPPER", "OLD_SHOPPER", "is no reason of screening"),
+        ("\"VISA\"", "\"VISTA\"", "is no card scheme"),
+        ("\"Rules\":\"", "\"Rules\":\"x", "must be 16 hexadecimal digits in lower case"),
+        ("\"DEVICE\"", "\"BROWSER\"", "is no key of velocity"),
+        ("TEN_MINUTES\":{", "WEEK\":{", "is no window of velocity"),
+        ("\"Tries\":9", "\"Tries\":-9", "invalid value"),
+        ("\"Tries\":9", "\"Trials\":9", "unknown field `Trials`"),
+        ("\"Device\":null", "\"Browser\":null", "unknown field `Browser`"),
+        ("\"Code\":", "\"Name\":", "unknown field `Name`"),
+    ] {
+        assert!(json.contains(part), "{part}");
+        let error = serde_json::from_str::<Screening>(&json.replacen(part, broken, 1)).unwrap_err().to_string();
+        assert!(error.starts_with(why), "{broken}: {error}");
+    }
+}
+
+#[test]
+fn codes_are_texts() {
+    assert_eq!(serde_json::to_string(&Decision::Block).unwrap(), r#""BLOCK""#);
+    assert_eq!(serde_json::to_string(&Score::MAX).unwrap(), "100");
+    assert_eq!(serde_json::from_str::<Score>("100").unwrap(), Score::MAX);
+    let code: ReasonCode = serde_json::from_str(r#""RULE_LARGE""#).unwrap();
+    assert_eq!(code.to_string(), "RULE_LARGE");
+    let rules = Rules::built_in().with(&RulesFile::parse("[weights]\nNEW_SHOPPER = 6").unwrap()).unwrap();
+    let json = serde_json::to_string(&rules.fingerprint()).unwrap();
+    assert_eq!(json, format!("\"{}\"", rules.fingerprint()));
+}
