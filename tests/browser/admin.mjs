@@ -91,7 +91,7 @@ export async function adminScreens(browser, input) {
 /** The pages below a merchant's: its settings, saved as they are, and its endpoint. */
 async function walkMerchant(page, judged, pictures) {
   const endpoint = await page.locator("section[aria-labelledby=endpoints] tbody a").first().getAttribute("href");
-  await page.getByRole("link", { name: "Settings", exact: true }).click();
+  await page.getByRole("link", { name: "Settings", exact: true }).first().click();
   await page.locator("#s-name").waitFor();
   await judged();
   if (pictures) await page.screenshot({ path: `${pictures}/settings.png`, fullPage: true });

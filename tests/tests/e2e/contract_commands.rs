@@ -146,7 +146,7 @@ crate::both! {
         // Too soon: the issuer is not asked, and the reference stays free.
         refused(world, &charge(&short, "29.90", &["--reference", "may"]), &["409 INVALID_CONTRACT_STATE"]);
         let asks = opened(world, cards::ASKS_ALWAYS).await;
-        refused(world, &charge(&asks, "29.90", &[]), &["402 SHOPPER_AUTHENTICATION_REQUIRED", "nothing was charged", "OpenContract true"]);
+        refused(world, &charge(&asks, "29.90", &[]), &["402 SHOPPER_AUTHENTICATION_REQUIRED", "nothing was charged", "Session with ContractId"]);
         for id in [&short, &asks] {
             let order = told_json(world, &["show", id])["Orders"][0]["OrderId"].as_str().unwrap().to_owned();
             world.receiver.expect(&order, &["ORDER_PROCESSING_FAILED"]).await;
