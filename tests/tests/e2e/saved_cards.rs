@@ -365,7 +365,7 @@ crate::both! {
         // ISO 8583, field 39: no such card number.
         world.faults(json!({"Mode": "refuse", "Remaining": 1, "Kinds": ["AUTHORIZE"], "ResponseCode": "14"})).await;
         is_refused(&charge(world, &id).await, 402, "PAYMENT_DECLINED");
-        world.receiver.expect(&id, &["CONTRACT_SUSPENDED"]).await;
+        world.receiver.expect(&session, &[&SAVED[..], &["CONTRACT_SUSPENDED"]].concat()).await;
         assert_eq!(contract(world, &id).await["State"], "SUSPENDED");
         is_refused(&charge(world, &id).await, 409, "INVALID_CONTRACT_STATE");
 
