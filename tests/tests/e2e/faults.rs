@@ -184,6 +184,7 @@ async fn killed_again_and_again(topology: Topology) {
     }
     assert!(4 <= hits, "only {hits} payments were hit by a kill");
     world.faults(json!({"Mode": "none"})).await;
+    let mut states = Vec::new();
     for (session, attempt) in &sessions {
         // A browser repeats what was not answered, with the same attempt.
         let shopper = world.shopper(session);
@@ -196,6 +197,10 @@ async fn killed_again_and_again(topology: Topology) {
             (state == "COMPLETED" || state == "CREATED").then_some(state)
         })
         .await;
+        states.push((session, state));
+    }
+    // Only now is no Order of another payment under way, and so shown to nobody.
+    for (session, state) in states {
         if state == "COMPLETED" {
             world.receiver.expect(session, &PAID).await;
             world.journal_has(session, &CHARGED).await;
