@@ -103,7 +103,7 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
 fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> SettingsPage {
     let (fields, merchant, rates) = (&request.fields, &current.merchant, &current.rates);
     let typed = |name: &str, kept: String| {
-        fields.pairs().iter().any(|(known, _)| known == name).then(|| fields.text(name).to_owned()).unwrap_or(kept)
+        if fields.pairs().iter().any(|(known, _)| known == name) { fields.text(name).to_owned() } else { kept }
     };
     let is_posted = fields.pairs().iter().any(|(name, _)| name == "name");
     let ticked: Vec<&str> = match is_posted {

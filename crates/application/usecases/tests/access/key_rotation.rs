@@ -92,12 +92,12 @@ async fn join(harness: &Harness) -> OperatorId {
         user_agent: "Browser/1".to_owned(),
     };
     let accept = AcceptInvitation {
-        token: link.token.clone(),
+        token: link.token,
         operator: Operator { state: OperatorState::Active, ..operator },
         password: PhcHash("$argon2id$v=19$m=64,t=1,p=1$c2FsdHNhbHQ$aGFzaA".to_owned()),
         authenticator: Some(TotpAuthenticator { secret, used_step: 0 }),
         recovery_codes: Vec::new(),
-        session: NewOperatorSession { session, token: link.token.clone() },
+        session: NewOperatorSession { session, token: link.token },
         now,
         audit: audit(),
     };

@@ -246,7 +246,7 @@ async fn what_is_sealed_late_is_told_unless_a_head_was_kept_since() {
     world.append(chain).await;
     assert_eq!(next.run_due(100).await, Ok(1));
     let late = AuditFinding::SealedLate { chain, first: 4, last: 5 };
-    assert_eq!(world.verify(&[]).await.findings, [late.clone()]);
+    assert_eq!(world.verify(&[]).await.findings, std::slice::from_ref(&late));
     let differs = AuditFinding::HeadDiffers { chain, sequence: 5 };
     assert_eq!(world.verify(&heads).await.findings, [differs, late]);
     assert_eq!(world.verify(&world.heads().await).await.findings, []);
