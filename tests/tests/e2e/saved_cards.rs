@@ -377,6 +377,8 @@ crate::both! {
         world.receiver.expect(&created, &PAID).await;
         let active = contract(world, &id).await;
         assert_eq!((&active["State"], &active["Card"]["Last4"]), (&json!("ACTIVE"), &json!("4444")), "{active}");
+        let again = [&SAVED[..], &["CONTRACT_SUSPENDED", "CONTRACT_OPENED"]].concat();
+        world.receiver.expect(&session, &again).await;
         let charged = charge(world, &id).await;
         assert_eq!((charged.status, &charged.json()["Captured"]), (200, &json!(true)), "{}", charged.text());
         cards_are_kept(world, 1).await;
