@@ -111,6 +111,13 @@ fn prepare(
         let found = if used { AuthorizationPrepared::KeyTaken } else { AuthorizationPrepared::DuplicateReference };
         return Ok(TxOutcome::Rollback(found));
     }
+    // The Session before the contract: who comes too late must not hold the contract while it waits for the winner's Order, whose settlement takes the
+    // contract last.
+    if let (Some(change), Some(_)) = (session, &prepare.contract)
+        && !crate::session::lock(connection, change)?
+    {
+        return Ok(TxOutcome::Rollback(AuthorizationPrepared::Stale));
+    }
     // The contract before the Order, which refers to it.
     if let Some(contract) = &prepare.contract
         && !contract::use_by(connection, contract, order)?
