@@ -4,12 +4,13 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use askama::Template;
-use dropin_kernel::{EndpointId, MerchantId, PaymentId};
+use dropin_kernel::{EndpointId, MerchantId};
 use dropin_ports::{DeliveryState, NotificationFilter};
 use dropin_usecases::notifications::{
     DiscardError, DiscardOrder, DiscardWhich, Notifications, ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich,
 };
 
+use super::notifications::{payment_of, types_of};
 use super::orders::sentence;
 use super::{Choice, acting, day, merchant_choices, visible_merchants};
 use crate::guard::Answer;
@@ -118,17 +119,7 @@ async fn wanted(
         known
     };
     let (at, to) = (endpoint("endpoint"), endpoint("to"));
-    let types = fields.given("type").and_then(|text| {
-        text.to_ascii_uppercase()
-            .parse()
-            .map_err(|_no_filter| wrong.push("Write types as ORDER_PROCESSED or ORDER_*.".to_owned()))
-            .ok()
-    });
-    let payment = fields.given("payment").and_then(|text| {
-        text.parse::<PaymentId>()
-            .map_err(|_no_id| wrong.push(format!("{text} is no id of a Session or an Order.")))
-            .ok()
-    });
+    let (types, payment) = (types_of(fields, wrong), payment_of(fields, wrong));
     let since = day(fields, "since", 0).map_err(|why| wrong.push(why)).unwrap_or_default();
     let until = day(fields, "until", 1).map_err(|why| wrong.push(why)).unwrap_or_default();
     let state = match fields.given("state") {

@@ -3,6 +3,7 @@
 use askama::Template;
 use dropin_access::operator::PanelAction;
 use dropin_kernel::{EndpointId, EventId, PaymentId};
+use dropin_notification::EventFilter;
 use dropin_ports::{DeliveryState, NotificationDetails, NotificationFilter, NotificationQuery};
 use dropin_usecases::notifications::{
     DiscardError, DiscardOrder, DiscardWhich, ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich,
@@ -10,6 +11,7 @@ use dropin_usecases::notifications::{
 
 use super::orders::sentence;
 use super::{Choice, MerchantNames, PAGE_ROWS, acting, merchant_choices, visible_merchants};
+use crate::fields::Fields;
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
@@ -47,6 +49,18 @@ struct NotificationsPage {
     discard_many: Option<String>,
 }
 
+/// The types of events that a form names.
+pub(super) fn types_of(fields: &Fields, wrong: &mut Vec<String>) -> Option<EventFilter> {
+    let parsed = fields.given("type")?.to_ascii_uppercase().parse();
+    parsed.map_err(|_no_filter| wrong.push("Write types as ORDER_PROCESSED or ORDER_*.".to_owned())).ok()
+}
+
+/// The payment that a form names.
+pub(super) fn payment_of(fields: &Fields, wrong: &mut Vec<String>) -> Option<PaymentId> {
+    let text = fields.given("payment")?;
+    text.parse().map_err(|_no_id| wrong.push(format!("{text} is no id of a Session or an Order."))).ok()
+}
+
 /// The list, newest first.
 pub(crate) async fn list(request: PanelRequest) -> Answer {
     let merchants = visible_merchants(&request).await?;
@@ -60,17 +74,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         }
         known
     });
-    let types = fields.given("type").and_then(|text| {
-        text.to_ascii_uppercase()
-            .parse()
-            .map_err(|_no_filter| wrong.push("Write types as ORDER_PROCESSED or ORDER_*.".to_owned()))
-            .ok()
-    });
-    let payment = fields.given("payment").and_then(|text| {
-        text.parse::<PaymentId>()
-            .map_err(|_no_id| wrong.push(format!("{text} is no id of a Session or an Order.")))
-            .ok()
-    });
+    let (types, payment) = (types_of(fields, &mut wrong), payment_of(fields, &mut wrong));
     let after = fields
         .given("after")
         .map(|text| text.parse::<EventId>().map_err(|_no_id| Refusal::NotFound("page")))
