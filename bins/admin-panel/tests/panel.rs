@@ -6,7 +6,7 @@ mod common;
 use actix_web::http::{Method, StatusCode};
 use admin_panel::{Access, ROUTES};
 use common::{PASSWORD, World, request, session_of};
-use dropin_access::operator::{ActionReach, OperatorRole, OperatorScope};
+use dropin_access::operator::{ActionReach, OperatorRole, OperatorScope, PanelAction};
 use dropin_ports::{AuditLog, AuditQuery, AuditScope};
 use dropin_usecases::operators::Operators;
 use serde_json::{Value, json};
@@ -37,6 +37,15 @@ async fn nobody_gets_in_without_signing_in() {
             assert_eq!(page.status, StatusCode::SEE_OTHER, "{} {path}", route.method);
             assert!(page.location().starts_with("/sign-in"), "{path}: {}", page.location());
         }
+    }
+}
+
+/// A role promises nothing that the panel does not do. Users that move money are told apart behind the routes of API users.
+#[test]
+fn every_action_of_the_roles_stands_at_a_route() {
+    for action in PanelAction::ALL.into_iter().filter(|action| *action != PanelAction::ManageMoneyUsers) {
+        let stands = ROUTES.iter().any(|route| matches!(route.access, Access::Allowed(at) if at == action));
+        assert!(stands, "{action} stands in docs/operator-roles.md alone");
     }
 }
 

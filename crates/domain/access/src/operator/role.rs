@@ -121,13 +121,9 @@ coded_enum! {
         ManageEndpoints = "endpoints:manage",
         /// Change the origins that may embed the drop-in.
         ManageOrigins = "origins:manage",
-        /// Set the wallet's certificates and domains.
-        ManageWallets = "wallets:manage",
         /// Compare the ledger with the processor's journal.
         VerifyLedger = "ledger:verify",
-        /// Make events happen in a sandbox.
-        TriggerEvents = "sandbox:trigger",
-        /// Read, search and export the audit log.
+        /// Read and search the audit log.
         ViewAuditLog = "audit:view",
         /// Invite, change, disable and reset operators.
         ManageOperators = "operators:manage",
@@ -208,7 +204,7 @@ pub const PANEL_ACTIONS: [ActionRule; PanelAction::ALL.len()] = {
             A::ManageMoneyUsers,
             Merchant,
             &[Owner],
-            "add API users that capture, refund or pay server to server, and rotate their passwords",
+            "the same of API users that capture, refund or pay server to server; revoking them needs api-users:manage alone",
         ),
         rule(
             A::ManageEndpoints,
@@ -217,10 +213,8 @@ pub const PANEL_ACTIONS: [ActionRule; PanelAction::ALL.len()] = {
             "add, change and remove endpoints, and rotate their secrets",
         ),
         rule(A::ManageOrigins, Merchant, &[Developer, Owner], "change the origins that may embed the drop-in"),
-        rule(A::ManageWallets, Merchant, &[Developer, Owner], "set the wallet's certificates and domains"),
         rule(A::VerifyLedger, Deployment, &[Reviewer, Owner], "compare the ledger with the processor's journal"),
-        rule(A::TriggerEvents, Merchant, &[Developer, Owner], "make events happen in a sandbox"),
-        rule(A::ViewAuditLog, Merchant, &[Owner], "read, search and export the audit log"),
+        rule(A::ViewAuditLog, Merchant, &[Owner], "read and search the audit log"),
         rule(A::ManageOperators, Deployment, &[Owner], "invite, change, disable and reset operators"),
     ]
 };
