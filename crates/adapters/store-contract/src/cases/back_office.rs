@@ -158,6 +158,11 @@ pub async fn orders_are_found_by_the_end_of_a_card(harness: Arc<Harness>) {
     assert_eq!(found(&harness, ends("9999", SearchFilter::default())).await, []);
     let of_one = SearchFilter { merchants: Some(vec![one.id]), ..SearchFilter::default() };
     assert_eq!(found(&harness, ends("4242", of_one.clone())).await, [paid[0].id]);
+    let nobody = MerchantId::new(fresh());
+    let of_two = SearchFilter { merchants: Some(vec![nobody, one.id]), ..SearchFilter::default() };
+    let bounds = SearchBounds { found: 1, ..SearchBounds::default() };
+    let search = OrderSearch { bounds, ..ends("4242", of_two) };
+    assert_eq!(found(&harness, search).await, [paid[0].id], "among the merchants meant, however many others have");
     let reference = SearchFilter { reference: Some(paid[1].merchant_reference.clone()), ..of_one };
     assert_eq!(found(&harness, ends("4242", reference.clone())).await, [], "both have to fit");
     assert_eq!(found(&harness, ends("0341", reference)).await, [paid[1].id]);
