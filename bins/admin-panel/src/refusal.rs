@@ -176,9 +176,9 @@ impl Again {
         if fields.iter().any(|(name, _)| is_secret(name)) {
             return None;
         }
-        let typed = fields
-            .iter()
-            .filter(|(name, value)| !matches!(name.as_str(), "csrf" | "key" | "revision") && !value.is_empty());
+        let typed = fields.iter().filter(|(name, value)| {
+            !matches!(name.as_str(), "csrf" | "key" | "revision" | "seen") && !value.is_empty()
+        });
         Some(Self { path: request.path().to_owned(), typed: typed.cloned().collect(), fields })
     }
 }

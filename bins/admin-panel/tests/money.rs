@@ -89,6 +89,24 @@ async fn a_refund_that_a_second_operator_refused_is_not_made_when_its_form_is_se
     assert_eq!(world.refunds(world.order_of_ana).await, []);
 }
 
+/// Two and a half, as most of Europe writes it, is not two hundred and fifty; and what is left is another amount the second time.
+#[actix_web::test]
+async fn an_amount_that_can_be_read_in_two_ways_moves_nothing() {
+    let world = World::new().await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    for amount in ["2,50", "1,000", "0,01", ""] {
+        let page = world.refund(&owner, world.order_of_ana, &world.key(), amount).await;
+        assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{amount}: {}", page.location());
+        assert!(
+            page.text.contains(&format!("name=\"amount\" inputmode=\"decimal\" value=\"{amount}\"")),
+            "what was typed stays"
+        );
+    }
+    assert_eq!(world.refunds(world.order_of_ana).await, []);
+    let page = world.refund(&owner, world.order_of_ana, &world.key(), "1.00").await;
+    assert_eq!(page.status, StatusCode::SEE_OTHER, "{}", page.text);
+}
+
 #[actix_web::test]
 async fn refunds_that_were_not_possible_are_not_made_later_by_the_same_forms() {
     let world = World::new().await;

@@ -26,11 +26,12 @@ async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<Str
     Ok(request.rejected(&page))
 }
 
-/// The amount of a form in the Order's currency; `None` when it is left empty.
+/// The amount of a form in the Order's currency; `None` when it is left empty. A comma is refused: where one person writes thousands with it, another
+/// writes cents.
 fn typed_amount(fields: &Fields, currency: Currency) -> Result<Option<Amount>, String> {
     let Some(text) = fields.given("amount") else { return Ok(None) };
-    let number = Decimal::parse(&text.replace(',', ""))
-        .map_err(|_no_number| format!("{text} is no amount; write it as 29.90."))?;
+    let number = Decimal::parse(text)
+        .map_err(|_no_number| format!("{text} is no amount; write it as 1250.00, with a point and without commas."))?;
     let amount = Amount::from_decimal(currency, &number).map_err(|error| format!("{text} {currency}: {error}."))?;
     if amount.minor() <= 0 { Err("The amount must be above zero.".to_owned()) } else { Ok(Some(amount)) }
 }
@@ -44,10 +45,11 @@ pub(crate) async fn refund(request: PanelRequest) -> Answer {
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
     let amount =
         typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
-    if !wrong.is_empty() {
-        return again(&request, Form::Refund, wrong).await;
+    // All that is left is another amount when the form comes a second time.
+    if amount.is_none() && wrong.is_empty() {
+        wrong.push("Write the amount.".to_owned());
     }
-    let amount = amount.unwrap_or_else(|| order.amounts.refundable());
+    let Some(amount) = amount.filter(|_| wrong.is_empty()) else { return again(&request, Form::Refund, wrong).await };
     let new = NewRefundRequest {
         id: key,
         merchant: order.merchant_id,
