@@ -45,12 +45,16 @@ impl LedgerRuns {
         }
         let runs = self.0.clone();
         actix_web::rt::spawn(async move {
-            let outcome = match actix_web::rt::time::timeout(LIMIT, audit.verify()).await {
-                Ok(Ok(report)) => Ok(Arc::new(report)),
-                Ok(Err(error)) => Err(error.to_string()),
-                Err(_elapsed) => {
+            // A task of its own: whatever becomes of it, another comparison can begin.
+            let verification =
+                actix_web::rt::spawn(actix_web::rt::time::timeout(LIMIT, async move { audit.verify().await }));
+            let outcome = match verification.await {
+                Ok(Ok(Ok(report))) => Ok(Arc::new(report)),
+                Ok(Ok(Err(error))) => Err(error.to_string()),
+                Ok(Err(_elapsed)) => {
                     Err("it took longer than an hour; `dropin ledger verify` takes as long as it needs".to_owned())
                 }
+                Err(_broken) => Err("it broke off by a fault of the program, which the log has".to_owned()),
             };
             if let Some(last) = runs.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
                 last.outcome = Some((clock.now(), outcome));

@@ -223,7 +223,7 @@ impl Operators {
         let action = match state {
             MoneyRequestState::Granted => Some(AuditAction::ApprovalGrant),
             MoneyRequestState::Refused => Some(AuditAction::ApprovalRefuse),
-            // The refund that moved no money has its entry.
+            // Nothing was changed: a refund that was written down has an entry of its own.
             MoneyRequestState::Waiting | MoneyRequestState::Released => None,
         };
         let audit = action.map(|action| self.approval_entry(by, action, &settled, None));
