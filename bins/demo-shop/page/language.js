@@ -5,7 +5,7 @@ import { h } from "./kit.js";
 const KEY = "stillwater.language";
 const DEFAULT = "en";
 
-/** By the languages of the drop-in, the `locale` that it is told: the language as it is written in the country where most of its readers live. */
+/** By the languages of the drop-in, the `locale` that it is told: the language as it is written in the country where most of its readers live, and English as in the shop's own. */
 export const LOCALES = {
   ar: "ar_EG", bg: "bg_BG", cs: "cs_CZ", da: "da_DK", de: "de_DE", el: "el_GR", en: "en_IE", es: "es_ES", et: "et_EE", fi: "fi_FI", fr: "fr_FR",
   he: "he_IL", hr: "hr_HR", hu: "hu_HU", id: "id_ID", it: "it_IT", ja: "ja_JP", ko: "ko_KR", lt: "lt_LT", lv: "lv_LV", ms: "ms_MY", nb: "nb_NO",
