@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "6f10f0fa44b662bb";
+pub(crate) const VERSION: &str = "744dcd79b041e440";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "d56f0e578134",
-        sha384: "glr3n/YaJ0ypalCflpxid6Tl5zfBefj43LDEev/gfz/cozNX32DRXeRxF/vD/WFr",
+        fingerprint: "6767028e195e",
+        sha384: "94EBVjN5kkUtRnVQRLvHldu1NDZP4Yp5bjWinbEQ1vqNyqM+mc2sKNv8AxM2QVVh",
     },
     Asset {
         path: "frame.js",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "e4d25879e681",
-        sha384: "BTTMm8S0bwKV7u/5pegPx2F2TVkssxvJQo/N4HE4YuiNOGmnaks/he2OUseRnqRL",
+        fingerprint: "3c5534bf728c",
+        sha384: "IVQFD8KbAYExf0njvUTTMezqYY9qsmteGJCV+0HVVsXwRSJdocPBdo7ov2ZtIyeo",
     },
     Asset {
         path: "locales/ar.json",
@@ -425,8 +425,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "44f936a53ac0",
-        sha384: "QGmVNfl1ekbDyG7AX8kj4oFfgzt1C+FP5LiiHZg/TEZFSq/2uCphIJNsk8+P9z63",
+        fingerprint: "0eb80839f04c",
+        sha384: "vP/Uia+pFUz4jpSfsI99E3/EZveZp6efzYjRWtLrdbREDCtbIWZmxGKAHnlAmRQi",
     },
     Asset {
         path: "outcomes/ar.json",

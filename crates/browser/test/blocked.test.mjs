@@ -71,6 +71,16 @@ test("what the shopper reads of it is in the shopper's language, with the frame'
   await shop.context.close();
 });
 
+test("a refusal whose words never come tells its cause all the same", async () => {
+  const context = await world.browser.newContext();
+  await context.route("**/outcomes/*", () => {});
+  await context.route("**/fallback.js*", (route) => route.abort());
+  const { shop, code, message } = await failing({ session: world.mock.session({ MerchantOrigins: [] }), options: { locale: "de_AT" }, context });
+  assert.equal(code, "ORIGIN_NOT_ALLOWED");
+  assert.match(message, /connection/, "in English, since no other words can be had");
+  await shop.context.close();
+});
+
 test("a policy that is only reported, and one that blocks something else, fail nothing", async () => {
   const shop = await openShop({ session: world.mock.session() });
   await shop.page.evaluate((asset) => {

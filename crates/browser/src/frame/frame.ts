@@ -24,6 +24,8 @@ import tokensCss from "../shared/tokens.css";
 
 /** The shopper does not wait longer than this for the list of saved cards. */
 const SAVED_TIMEOUT_MS = 5_000;
+/** A refusal waits no longer for its words: the shell has some, and the cause is what the merchant needs. */
+const WORDS_TIMEOUT_MS = 3_000;
 
 /** What the service wrote into the page: the Session, or why there is none to show. */
 type Embedded = View | { readonly Code: string; readonly Message: string };
@@ -50,7 +52,8 @@ function embedded(): Embedded {
 
 /** Tells the shell why there is no form; without texts the words are the shell's. */
 async function refuse({ origin }: Offer, link: Link, texts: Texts | null, code: string, message = ""): Promise<void> {
-  const strings: Strings = texts !== null && (await texts.complete()) ? texts.strings : {};
+  const late = new Promise<false>((resolve) => setTimeout(resolve, WORDS_TIMEOUT_MS, false));
+  const strings: Strings = texts !== null && (await Promise.race([texts.complete(), late])) ? texts.strings : {};
   const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
   link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
 }
