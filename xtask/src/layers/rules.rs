@@ -136,6 +136,7 @@ mod tests {
         let declares = declares.iter().map(|name| (*name).to_owned()).collect();
         Package {
             name: name.to_owned(),
+            version: "0.1.0".to_owned(),
             folder: folder.into(),
             declares,
             tests_with: Vec::new(),

@@ -12,6 +12,7 @@ use crate::failure::{Context, Failure, Outcome};
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) version: String,
     /// Relative to the root of the workspace.
     pub(crate) folder: PathBuf,
     /// Names of the crates it declares as normal dependencies.
@@ -32,6 +33,7 @@ struct Metadata {
 #[derive(Deserialize)]
 struct MetadataPackage {
     name: String,
+    version: String,
     manifest_path: PathBuf,
     publish: Option<Vec<String>>,
     dependencies: Vec<MetadataDependency>,
@@ -70,6 +72,7 @@ fn package_of(package: MetadataPackage, root: &Path) -> Outcome<Package> {
     let names = |all: Vec<MetadataDependency>| all.into_iter().map(|dependency| dependency.name).collect();
     Ok(Package {
         name: package.name,
+        version: package.version,
         folder: folder.to_path_buf(),
         declares: names(normal),
         tests_with: names(other),

@@ -2,10 +2,13 @@
 
 pub(crate) mod public_api;
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 
 use crate::command::{cargo, finished};
-use crate::failure::Outcome;
+use crate::failure::{Context, Outcome};
 use crate::layers::{self, workspace::Package};
 
 /// Compares the public API of each domain crate with its `public-api.txt`, packs the crates as for a registry, builds each from its package, and runs their
@@ -26,6 +29,7 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
 fn check(packages: &[Package]) -> Outcome<()> {
     public_api::check(packages)?;
     let chosen: Vec<&str> = packages.iter().flat_map(|package| ["--package", package.name.as_str()]).collect();
+    forget_unpacked(packages)?;
     // What is not committed yet is packed too: the same check serves a developer and CI.
     finished(cargo().args(["package", "--allow-dirty", "--all-features", "--quiet"]).args(&chosen))?;
     finished(cargo().args(["test", "--all-features", "--quiet"]).args(&chosen))?;
@@ -34,6 +38,27 @@ fn check(packages: &[Package]) -> Outcome<()> {
         "{} domain crates are packed, build from their packages, and keep their tests and examples",
         packages.len()
     );
+    Ok(())
+}
+
+/// Cargo unpacks the packages that it builds against each other below its home, and never again while a folder of that name and version is there: what an
+/// earlier check left would be built instead of what is packed now.
+fn forget_unpacked(packages: &[Package]) -> Outcome<()> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
+    let Some(unpacked) = home.map(|home| home.join("registry/src")).filter(|folder| folder.is_dir()) else {
+        return Ok(());
+    };
+    let told = |folder: &Path| format!("read {}", folder.display());
+    for registry in fs::read_dir(&unpacked).context(|| told(&unpacked))? {
+        let registry = registry.context(|| told(&unpacked))?.path();
+        for package in packages {
+            let folder = registry.join(format!("{}-{}", package.name, package.version));
+            if folder.is_dir() {
+                fs::remove_dir_all(&folder).context(|| format!("remove {}", folder.display()))?;
+            }
+        }
+    }
     Ok(())
 }
 

@@ -177,6 +177,7 @@ mod tests {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
         Package {
             name: name.to_owned(),
+            version: "0.1.0".to_owned(),
             folder: folder.into(),
             declares: owned(declares),
             tests_with: owned(tests_with),
