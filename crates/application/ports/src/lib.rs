@@ -20,6 +20,7 @@ mod payment;
 mod processor;
 mod rate_source;
 mod rate_store;
+mod screening;
 mod sealed;
 mod session;
 mod stash;
@@ -83,6 +84,10 @@ pub use processor::{
 };
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};
+pub use screening::{
+    CountedPaymentTry, HashedVelocityKey, NewPaymentTry, PaymentTryOutcome, ScreeningStore, VelocityHash,
+    VelocityKeyring,
+};
 pub use sealed::{SealedKind, SealedStore, SealedValue};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};
 pub use stash::{StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage};

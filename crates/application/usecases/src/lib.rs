@@ -16,6 +16,7 @@ pub mod payments;
 mod random;
 pub mod rates;
 mod recent;
+pub mod screening;
 pub mod sessions;
 pub mod stash;
 pub mod wallet;

@@ -1,0 +1,110 @@
+use async_trait::async_trait;
+use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_risk::{Screening, Velocity, VelocityKey};
+
+use crate::keyring::KeyringError;
+use crate::store::StoreError;
+
+/// A keyed hash of what tries are counted by, a card's number among them: tells whether two are the same, and nothing else of them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VelocityHash(pub [u8; 32]);
+
+impl std::fmt::Debug for VelocityHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("VelocityHash(..)")
+    }
+}
+
+/// What one try is counted by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HashedVelocityKey {
+    /// Which of its properties.
+    pub key: VelocityKey,
+    /// Its hash under the newest key of the ring: tries are counted under this one.
+    pub hash: VelocityHash,
+    /// Its hashes under older keys that are still there: what was counted under them counts too.
+    pub former: Vec<VelocityHash>,
+}
+
+/// The key ring of what tries are counted by. It stands outside the database, so that a dump of that tells nothing of a card, an address or a person.
+pub trait VelocityKeyring: Send + Sync {
+    /// The hashes of `value`; the same in every process of the deployment, and others for each merchant and each kind of key.
+    ///
+    /// # Errors
+    /// [`KeyringError::Unavailable`].
+    fn hash_velocity_key(
+        &self,
+        merchant: MerchantId,
+        key: VelocityKey,
+        value: &[u8],
+    ) -> Result<HashedVelocityKey, KeyringError>;
+}
+
+/// A try to pay, before the processor is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPaymentTry {
+    /// Its Order.
+    pub order_id: OrderId,
+    /// Whose payment it is.
+    pub merchant_id: MerchantId,
+    /// When.
+    pub at: Timestamp,
+    /// What it is counted by, each kind at most once. A kind that the payment does not have is absent. Of the card it is also how different cards
+    /// are told apart.
+    pub keys: Vec<HashedVelocityKey>,
+    /// Euro cents.
+    pub amount_cents: u64,
+}
+
+/// What was counted for a try.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CountedPaymentTry {
+    /// Of each of its keys and each window, the try included.
+    pub velocity: Velocity,
+    /// When the same profile or browser was first paid with at this merchant; `None` for a new shopper.
+    pub known_since: Option<Timestamp>,
+}
+
+/// What became of a try that was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaymentTryOutcome {
+    /// Screening blocked it: counts as a block.
+    Blocked,
+    /// The shopper was asked to authenticate: counts as declined until it is paid.
+    Challenged,
+    /// The issuer or the authentication refused it: counts as declined, once.
+    Declined,
+    /// Authorized: its profile and browser are known from now on.
+    Paid,
+}
+
+/// Counts of tries, and what screening made of each Order (docs/SCREENING.md).
+#[async_trait]
+pub trait ScreeningStore: Send + Sync {
+    /// Counts a try and tells what its keys have by now. Tries that run at the same time, in any process, are each counted once, and each hears of those
+    /// counted before it. Counting the same Order again changes nothing.
+    async fn count_try(&self, payment_try: NewPaymentTry) -> Result<CountedPaymentTry, StoreError>;
+
+    /// Counts what became of a try; the time of the try says in which bucket. The same again, what came before it, and an Order that was never counted
+    /// change nothing: an outcome follows TRIED → CHALLENGED → DECLINED or PAID, and BLOCKED ends.
+    async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome) -> Result<(), StoreError>;
+
+    /// Keeps what screening made of an Order, in place of what was kept before.
+    async fn put_screening(&self, order: OrderId, merchant: MerchantId, screening: Screening)
+    -> Result<(), StoreError>;
+
+    /// What screening made of an Order of the merchant's; `None` when it was not screened.
+    async fn find_screening(&self, merchant: MerchantId, order: OrderId) -> Result<Option<Screening>, StoreError>;
+
+    /// The screenings of the merchant's Orders since `since` whose facts are still kept, newest first, at most `limit`: for a dry run.
+    async fn list_screenings(
+        &self,
+        merchant: MerchantId,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(OrderId, Screening)>, StoreError>;
+
+    /// Deletes counts whose windows are over at `now`, and the facts of screenings older than `facts_before`, whose decision, score and reasons stay;
+    /// at most `limit` rows of each; how many.
+    async fn purge_screening(&self, now: Timestamp, facts_before: Timestamp, limit: u32) -> Result<u32, StoreError>;
+}
