@@ -21,8 +21,9 @@ use dropin_keyring::MasterKey;
 use dropin_money::{Amount, Currency};
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{
-    Acting, AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Payment,
-    Processor, ProcessorReply, RefundRequest, Sent, StatusReply, VoidRequest, WebhookRequest, WebhookSender,
+    Acting, AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks,
+    OperationQuery, Payment, Processor, ProcessorReply, RefundRequest, Sent, StatusReply, VoidRequest, WebhookRequest,
+    WebhookSender,
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{Harness, Raw};
@@ -74,7 +75,13 @@ impl Processor for Yes {
 }
 
 fn approved(amount: Amount) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(amount), captured: false, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount: Some(amount),
+        captured: false,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 /// A merchant's server, which answers everything with 200 and keeps what it got.

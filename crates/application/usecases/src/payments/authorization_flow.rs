@@ -351,6 +351,7 @@ impl AuthorizationFlow<'_> {
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),
+            challenge: false,
         };
         self.payments.processor.authorize(request).await
     }

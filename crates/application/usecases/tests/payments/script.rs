@@ -10,8 +10,8 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, PaymentMethodData,
-    Processor, ProcessorReply, RefundRequest, StatusReply, StoredCredentialPayment, VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks, OperationQuery,
+    PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, StoredCredentialPayment, VoidRequest,
 };
 use tokio::sync::Notify;
 
@@ -56,7 +56,13 @@ pub(crate) struct Gate {
 }
 
 pub(crate) fn approved(amount: &Amount) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(*amount), captured: false, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount: Some(*amount),
+        captured: false,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 pub(crate) fn unclear() -> ProcessorReply {
@@ -124,6 +130,7 @@ impl Script {
             captured: false,
             under_review: false,
             credential: None,
+            checks: IssuerChecks::default(),
         };
         scripted.unwrap_or_else(plain)
     }
