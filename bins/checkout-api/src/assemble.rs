@@ -4,8 +4,8 @@ use std::sync::Arc;
 use clap::Args;
 use dropin_access::{Origin, WalletDomain};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, Mode, Parts, PublicArgs, StashArgs, WalletArgs,
-    keep_memory_private, public_url,
+    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, Mode, Parts, PublicArgs, ScreeningArgs, StashArgs,
+    WalletArgs, keep_memory_private, public_url,
 };
 use dropin_keyring::MasterKey;
 use dropin_payments::{PaymentArgs, payments};
@@ -43,6 +43,9 @@ pub struct CheckoutApiArgs {
     /// Payment methods.
     #[command(flatten)]
     pub catalogue: CatalogueArgs,
+    /// Screening of payments.
+    #[command(flatten)]
+    pub screening: ScreeningArgs,
     /// Whether the API documents are served.
     #[command(flatten)]
     pub docs: DocsArgs,
@@ -59,6 +62,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
     let processor = settings.payments.open(context).await?;
     let credentials = context.credential_keys().await?;
     let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials.clone()));
+    let screening_rules = settings.screening.open(context).await?;
     let keys = context.stash_keys(settings.stash.lifetime()).await?;
     let public = settings.public.urls(context.mode)?;
     if context.is_public_production {
@@ -120,6 +124,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         .mount(context.prefixes.asset, openapi::shopper::DOCS.added_to(docs, configure(shopper)))
         .mount("", configure_association(association))
         .register_metrics(processor)
+        .register_metrics(screening_rules)
         .register_metrics(Arc::new(certificates.clone()))
         .run("wallet certificates", watch_certificates(certificates, context.stop.clone())))
 }

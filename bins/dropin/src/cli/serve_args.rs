@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dropin_boot::{
     AccessArgs, CatalogueArgs, CatalogueFileArgs, DeliveryArgs, DocsArgs, ListenArgs, OfferArgs, ProcessorLimitArgs,
-    RateSourceArgs, StashArgs, StashLimitArgs, WalletArgs, socket_address,
+    RateSourceArgs, ScreeningArgs, StashArgs, StashLimitArgs, WalletArgs, socket_address,
 };
 
 /// A part of the service that can run alone.
@@ -69,6 +69,8 @@ pub(crate) struct ServeArgs {
     pub(crate) catalogue: CatalogueArgs,
     #[command(flatten)]
     pub(crate) methods: CatalogueFileArgs,
+    #[command(flatten)]
+    pub(crate) screening: ScreeningArgs,
     #[command(flatten)]
     pub(crate) docs: DocsArgs,
     #[command(flatten)]

@@ -53,6 +53,7 @@ pub(super) async fn assemble(
             wallet,
             checkout_url: addresses.checkout.clone(),
             catalogue: catalogue(cli, parts, addresses)?,
+            screening: serve.screening,
             docs: serve.docs,
         };
         services = services.join(checkout_api::assemble(context, settings).await?);

@@ -33,6 +33,8 @@ macro_rules! all_cases {
                 merchants_are_listed_oldest_first
                 what_does_not_exist_is_not_found
                 a_merchant_is_set_in_parts
+                screening_rules_are_kept_beside_a_merchant
+                of_many_who_set_screening_rules_one_wins
                 of_many_who_set_a_merchant_the_last_one_wins_whole
                 a_merchant_has_several_users
                 a_password_retires_the_one_before

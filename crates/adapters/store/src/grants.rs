@@ -9,7 +9,7 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 52] = [
+const TABLES: [(&str, &str); 53] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
@@ -36,6 +36,7 @@ const TABLES: [(&str, &str); 52] = [
     ("merchant_origin", "SELECT, INSERT, DELETE"),
     ("merchant_rates", "SELECT, INSERT, UPDATE"),
     ("merchant_reference", "SELECT, INSERT"),
+    ("merchant_screening_rules", "SELECT, INSERT, DELETE"),
     ("money_request", "SELECT, INSERT, UPDATE"),
     ("operator", "SELECT, INSERT, UPDATE"),
     ("operator_invitation", "SELECT, INSERT, DELETE"),

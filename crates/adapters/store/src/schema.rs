@@ -28,6 +28,12 @@ tables! {
         attempts_allowed -> Integer,
         saved_cards_offered -> Bool,
         saved_card_kind -> Text,
+        screening -> Bool,
+        screening_rules_revision -> BigInt,
+    }
+    merchant_screening_rules (merchant_id) {
+        merchant_id -> SqlId,
+        rules -> Text,
     }
     merchant_currency (merchant_id, currency) {
         merchant_id -> SqlId,
@@ -449,10 +455,12 @@ tables! {
 
 diesel::joinable!(session -> billing_profile (billing_profile_id));
 diesel::joinable!(api_user -> merchant (merchant_id));
+diesel::joinable!(merchant_screening_rules -> merchant (merchant_id));
 diesel::joinable!(processor_op -> purchase_order (order_id));
 diesel::joinable!(outbox_stream -> endpoint (endpoint_id));
 diesel::allow_tables_to_appear_in_same_query!(
     merchant,
+    merchant_screening_rules,
     api_user,
     endpoint,
     billing_profile,

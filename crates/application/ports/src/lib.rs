@@ -30,8 +30,8 @@ mod wallet;
 mod webhook;
 
 pub use access::{
-    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, UserChange,
-    UserInserted,
+    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantScreeningRules, MerchantSettings,
+    NewMerchant, ScreeningRulesChanged, UserChange, UserInserted,
 };
 pub use audit::{
     AuditStore, AuditedOrder, Balance, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,

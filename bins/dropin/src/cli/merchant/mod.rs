@@ -176,6 +176,7 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
         attempts_allowed: settings.attempts,
         saved_cards_offered: settings.saved_cards.map(Switch::is_on),
         saved_card_kind: settings.saved_card_kind,
+        screening: settings.screening.map(Switch::is_on),
         methods: methods_of(cli, store, wanted).await?,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
@@ -274,6 +275,8 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "Attempts": merchant.attempts_allowed,
         "SavedCards": merchant.saved_cards.offered,
         "SavedCardKind": merchant.saved_cards.kind.as_str(),
+        "Screening": merchant.screening.on,
+        "ScreeningRulesRevision": merchant.screening.rules_revision,
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
         "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
         "Methods": Value::from_iter(merchant.methods.adjustments.iter().map(|(id, one)| (id.to_owned(), of_adjustment(one)))),
