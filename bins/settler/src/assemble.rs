@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Failure, Parts, RateSourceArgs, keep_memory_private};
+use dropin_boot::{Context, Failure, Parts, RateSourceArgs, ScreeningArgs, keep_memory_private};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::CredentialDeletions;
+use dropin_usecases::payments::Payments;
 
 use crate::rate_source::rate_refresher;
 use crate::{POLL, SettlerDeps, run};
@@ -19,6 +20,9 @@ pub struct SettlerArgs {
     /// Where exchange rates come from.
     #[command(flatten)]
     pub rates: RateSourceArgs,
+    /// Screening of payments: by what issuers said of those that end here.
+    #[command(flatten)]
+    pub screening: ScreeningArgs,
 }
 
 /// The service, built from its settings.
@@ -38,10 +42,15 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         clock: context.clock.clone(),
         ids: context.ids.clone(),
     };
+    let payments = payments(context, processor.clone(), catalogue.into(), Some(credentials.clone())).await;
+    let screening_rules = settings.screening.open(context).await?;
+    let screening = payments.screening.clone().with_rules((*screening_rules).clone());
+    let screening_metrics = screening.metrics();
+    let payments = Payments { screening, ..payments };
     let audit_keys = context.audit_keys().await?;
     let sealing = Arc::new(Sealing::new(context.store.clone(), audit_keys.clone(), context.clock.clone()));
     let deps = SettlerDeps {
-        payments: payments(context, processor.clone(), catalogue.into(), Some(credentials.clone())),
+        payments,
         contracts: context.contracts(),
         deletions,
         answers: context.answers(),
@@ -57,6 +66,8 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         .run("settler", run(deps, context.stop.clone()))
         .register_metrics(Arc::new(open))
         .register_metrics(sealing)
+        .register_metrics(screening_rules)
+        .register_metrics(screening_metrics)
         .register_metrics(processor);
     Ok(match rates {
         Some(rates) => parts.register_metrics(Arc::new(rates)),

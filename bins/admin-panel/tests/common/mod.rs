@@ -27,7 +27,7 @@ use dropin_ports::{
 };
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{Harness, Raw};
-use dropin_usecases::access::Merchants;
+use dropin_usecases::access::{KnownMerchants, Merchants};
 use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::Contracts;
 use dropin_usecases::notifications::Notifications;
@@ -35,6 +35,7 @@ use dropin_usecases::operators::{
     AcceptanceForm, ManagedBy, NewOperator, Operators, PanelClient, PasswordCost, SecondFactorPolicy,
 };
 use dropin_usecases::payments::{Payments, Timing};
+use dropin_usecases::screening::PaymentScreening;
 
 pub(crate) const PASSWORD: &str = "nine blue whales dance slowly";
 const HOST: &str = "panel.example";
@@ -175,6 +176,12 @@ impl World {
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
+            screening: PaymentScreening::new(
+                shared.clone(),
+                shared.clone(),
+                KnownMerchants::new(shared.clone()),
+                clock.clone(),
+            ),
         };
         let merchants = Merchants {
             store: shared.clone(),

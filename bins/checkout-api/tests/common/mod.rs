@@ -29,12 +29,14 @@ use dropin_ports::{
     WalletCredentials,
 };
 use dropin_session::Session;
+use dropin_risk::{Rules, RulesFile};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::contracts::Contracts;
 use dropin_usecases::idempotency::{IdempotencyService, IdempotentOutcome, KEEP, Reply};
 use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper, Timing};
+use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::stash::{NewEntry, StashLimits, StashQuota, Stashing};
 use dropin_usecases::wallet::{AssociationFile, SetWallet, WalletOffers, WalletSessions, WalletSetup};
@@ -171,6 +173,15 @@ impl Api {
 
     /// With the drop-in of a sandbox, or of production.
     pub(crate) async fn start_as(sandbox: bool) -> Self {
+        Self::start_with(sandbox, None).await
+    }
+
+    /// Whose payments are screened by this file, laid over the rules that are built in.
+    pub(crate) async fn start_screened(file: &str) -> Self {
+        Self::start_with(false, Some(file)).await
+    }
+
+    async fn start_with(sandbox: bool, rules: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
@@ -189,6 +200,13 @@ impl Api {
         let (ana, bob) = (create(&merchants, "Ana's mugs").await, create(&merchants, "Bob's books").await);
         let (bank, flows) = (Arc::new(ProcessorStub::default()), Flows::start().unwrap());
         let catalogue = Arc::new(Catalogue::of_sandbox());
+        let known = KnownMerchants::new(shared.clone());
+        let mut screening = PaymentScreening::new(shared.clone(), shared.clone(), known, clock.clone());
+        if let Some(file) = rules {
+            let file = RulesFile::parse(file).unwrap();
+            let rules = ScreeningRules::new(Rules::built_in().with(&file).unwrap(), shared.clone());
+            screening = screening.with_rules(rules);
+        }
         let payments = Payments {
             store: shared.clone(),
             processor: bank.clone(),
@@ -197,6 +215,7 @@ impl Api {
             credentials: None,
             catalogue: catalogue.clone(),
             timing: Timing::default(),
+            screening,
         };
         let sessions = Sessions {
             store: shared.clone(),

@@ -10,11 +10,14 @@ use dropin_ports::{
     Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore,
     StashUse, StashVault, StoreError, StoredCredentialPayment, Subject, VerificationCode,
 };
+use dropin_risk::Decision;
 use dropin_session::{Session, SessionTransition};
 
 use super::decide::DecisionPolicy;
+use super::screened::ScreenedReply;
 use super::{Asker, Conclusion, Payments, after_asking};
 use crate::catalogue::Purchase;
+use crate::screening::{InstrumentFacts, ScreenedPayment, ScreeningSubject};
 use crate::wallet::WalletOffers;
 
 /// The flow of one authorization.
@@ -68,6 +71,8 @@ pub(super) struct Attempt {
     pub(super) now: Timestamp,
     /// How often it was prepared before, in vain.
     pub(super) round: u32,
+    /// What it is screened by; `None` where it is not.
+    pub(super) screening: Option<ScreeningSubject>,
 }
 
 /// What an attempt does with a contract.
@@ -111,6 +116,7 @@ pub(super) struct Prepared {
     card: Option<(SealedCard, StashKey)>,
     stored: Option<Box<StoredCredentialPayment>>,
     refused_cards: Vec<CardHash>,
+    screening: Option<ScreeningSubject>,
 }
 
 /// What is said of a PaymentMethod that may not be used.
@@ -209,6 +215,7 @@ impl AuthorizationFlow<'_> {
             key_use,
             now,
             round,
+            screening,
         } = attempt;
         let order = self.start(order, &instrument, round, now);
         let (contract, stored) = match contract {
@@ -281,6 +288,7 @@ impl AuthorizationFlow<'_> {
                 card: sealed.zip(key),
                 stored,
                 refused_cards,
+                screening,
             })),
             // Missing now, and there a moment ago: used, expired, or replaced by another card.
             AuthorizationPrepared::Stale
@@ -292,23 +300,36 @@ impl AuthorizationFlow<'_> {
         })
     }
 
-    /// Asks the processor, unless the issuer refused the card before, and writes down the outcome.
+    /// Screens it, asks the processor unless that or the issuer forbids it, and writes down the outcome.
     pub(super) async fn authorize(&self, mut prepared: Prepared) -> Result<Conclusion, StoreError> {
-        let answer = match self.open(&mut prepared) {
-            Ok(_means) if prepared.is_refused() => {
-                ProcessorReply::Declined { reason: DeclineReason::DoNotTryAgain, retryable: false, credential: None }
+        let (answer, screened) = match self.open(&mut prepared) {
+            Ok(method_data) => {
+                let screened = self.screen(&prepared, &method_data).await;
+                let decision = screened.as_ref().map_or(Decision::Allow, ScreenedPayment::decision);
+                let answer = match prepared.unasked(decision, &method_data) {
+                    Some(reason) => ProcessorReply::Declined { reason, retryable: false, credential: None },
+                    None => self.ask(&prepared, method_data, decision).await,
+                };
+                (answer, screened)
             }
-            Ok(method_data) => self.ask(&prepared, method_data).await,
             Err(error) => {
                 let operation = prepared.payment.operation.id.to_string();
                 log::error!(operation = operation.as_str(), error:% = error; "a stashed card cannot be opened: the attempt fails");
-                ProcessorReply::NotSent
+                (ProcessorReply::NotSent, None)
             }
         };
-        self.payments
-            .conclude_known(prepared.payment, answer, DecisionPolicy::of(Asker::Nobody))
-            .await
-            .map_err(after_asking)
+        let ScreenedReply { reply, outcome } = self.payments.after_screening(&prepared.payment.order, screened, answer).await;
+        let policy = DecisionPolicy::of(Asker::Nobody);
+        let conclusion = self.payments.conclude_known(prepared.payment, reply, policy).await.map_err(after_asking)?;
+        self.payments.count_outcome(&conclusion, outcome).await;
+        Ok(conclusion)
+    }
+
+    /// What screening makes of it; `None` where it is not screened.
+    async fn screen(&self, prepared: &Prepared, method_data: &PaymentMethodData) -> Option<ScreenedPayment> {
+        let subject = prepared.screening.as_ref()?;
+        let instrument = prepared.instrument_facts(method_data);
+        Some(self.payments.screening.screen(&prepared.payment.order, subject, &instrument).await)
     }
 
     /// What the Order is paid with. The hash of a card becomes known here and nowhere before, so that none is stored of a card that is paid with; so does
@@ -339,7 +360,7 @@ impl AuthorizationFlow<'_> {
         })
     }
 
-    async fn ask(&self, prepared: &Prepared, method_data: PaymentMethodData) -> ProcessorReply {
+    async fn ask(&self, prepared: &Prepared, method_data: PaymentMethodData, decision: Decision) -> ProcessorReply {
         let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
         let request = AuthorizeRequest {
             key: operation.id,
@@ -351,7 +372,7 @@ impl AuthorizationFlow<'_> {
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),
-            challenge: false,
+            challenge: decision.asks_authentication(),
         };
         self.payments.processor.authorize(request).await
     }
@@ -381,6 +402,35 @@ fn code_alone(data: &StashedData) -> Option<VerificationCode> {
 }
 
 impl Prepared {
+    /// Why the processor is not asked at all; `None` when it is.
+    fn unasked(&self, decision: Decision, method_data: &PaymentMethodData) -> Option<DeclineReason> {
+        let order = &self.payment.order;
+        // The shopper of a checkout without a way back cannot be sent to the bank's page.
+        let nobody_to_ask = order.session_id.is_none() && order.return_url.is_none();
+        let asks_in_vain = nobody_to_ask && !matches!(method_data, PaymentMethodData::Method(_));
+        if !decision.asks_processor() {
+            Some(DeclineReason::Blocked)
+        } else if self.is_refused() {
+            Some(DeclineReason::DoNotTryAgain)
+        } else {
+            (decision.asks_authentication() && asks_in_vain).then_some(DeclineReason::AuthenticationFailed)
+        }
+    }
+
+    /// What the opened instrument tells screening.
+    fn instrument_facts(&self, method_data: &PaymentMethodData) -> InstrumentFacts {
+        let stored = self.payment.contract.as_ref().and_then(|contract| contract.card.as_ref());
+        match method_data {
+            PaymentMethodData::Card(card) => {
+                InstrumentFacts { digits: Some(card.expose_digits()), scheme: card.scheme(), ..InstrumentFacts::default() }
+            }
+            PaymentMethodData::StoredCredential(_) => {
+                InstrumentFacts { scheme: stored.map(|card| card.summary.scheme), ..InstrumentFacts::default() }
+            }
+            PaymentMethodData::WalletToken(_) | PaymentMethodData::Method(_) => InstrumentFacts::default(),
+        }
+    }
+
     /// Whether the issuer forbade to try this card again at an earlier attempt of the Session (docs/SPECIFICATION.md#forbidden-cards).
     fn is_refused(&self) -> bool {
         self.payment.order.card.is_some_and(|card| self.refused_cards.contains(&card))

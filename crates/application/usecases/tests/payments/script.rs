@@ -23,6 +23,7 @@ pub(crate) struct Script {
     questions: AtomicUsize,
     calls: Mutex<Vec<(OpKind, OpId)>>,
     references: Mutex<Vec<Option<String>>>,
+    challenges: Mutex<Vec<bool>>,
     paid_by_credential: Mutex<Vec<PaidByCredential>>,
     /// While it is there, the next authorization, capture or void waits for it.
     pub(crate) gate: Mutex<Option<std::sync::Arc<Gate>>>,
@@ -103,6 +104,11 @@ impl Script {
         self.references.lock().unwrap().clone()
     }
 
+    /// Whether the shopper was to authenticate, as it was told with each authorization.
+    pub(crate) fn challenges(&self) -> Vec<bool> {
+        self.challenges.lock().unwrap().clone()
+    }
+
     /// The stored cards that it was to charge, as it was told.
     pub(crate) fn paid_by_credential(&self) -> Vec<PaidByCredential> {
         self.paid_by_credential.lock().unwrap().clone()
@@ -143,6 +149,7 @@ impl Processor for Script {
             self.paid_by_credential.lock().unwrap().push((&**payment).into());
         }
         self.references.lock().unwrap().push(request.payment_reference.clone());
+        self.challenges.lock().unwrap().push(request.challenge);
         self.pass().await;
         self.answer(OpKind::Authorize, request.key, Some(&request.amount))
     }
