@@ -18,7 +18,7 @@ use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout};
 use dropin_access::{Origin, Permission, Permissions, TargetPolicy, WalletDomain, WalletHost, WalletHosts};
 use dropin_boot::{SystemClock, SystemIds};
-use dropin_card::{Card, CardHash, StashedData, Wallet, WalletToken};
+use dropin_card::{Card, CardHash, ClientFacts, StashContents, StashedData, Wallet, WalletToken};
 use dropin_catalogue::Catalogue;
 use dropin_http::{AuthState, Flows, RunningServer, Server};
 use dropin_kernel::{MerchantId, Timestamp};
@@ -55,20 +55,20 @@ const FINGERPRINT: &str = "a browser";
 struct SingleCardVault;
 
 impl StashVault for SingleCardVault {
-    fn seal(&self, data: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
-        let bytes = match data {
+    fn seal(&self, contents: &StashContents, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
+        let bytes = match &contents.data {
             StashedData::Card(_) => vec![0; 64],
             StashedData::WalletToken(token) => token.expose_data().as_bytes().to_vec(),
         };
         Ok(SealedCard { key_id: "none".to_owned(), bytes })
     }
 
-    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
+    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashContents, KeyringError> {
         if sealed.bytes[0] == 0 {
-            return Ok(card());
+            return Ok(card().into());
         }
         let data = String::from_utf8(sealed.bytes.clone()).unwrap();
-        Ok(StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data)))
+        Ok(StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data)).into())
     }
 
     fn hash_card(&self, _: MerchantId, digits: &str) -> Result<CardHash, KeyringError> {
@@ -421,7 +421,7 @@ impl Api {
     async fn stash(&self, stash_id: &str, data: StashedData) {
         let merchant = self.stashing.merchant(self.ana.merchant.parse().unwrap()).await.unwrap();
         let (stash_id, fingerprint) = (stash_id.to_owned(), FINGERPRINT.to_owned());
-        let entry = NewEntry { client: 0, session: None, stash_id, fingerprint, data };
+        let entry = NewEntry { client: 0, session: None, stash_id, fingerprint, data, facts: ClientFacts::default() };
         self.stashing.put(&merchant, entry).await.unwrap();
     }
 

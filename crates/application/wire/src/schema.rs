@@ -205,6 +205,12 @@ impl PartialSchema for StashForm {
         let form =
             form.property("DeviceFingerprint", Ref::from_schema_name(Text::name())).required("DeviceFingerprint");
         let form = form.property("SessionId", Ref::from_schema_name(Id::name()));
+        let said = |what: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(what));
+        let form = form.property("TimeZone", said("For screening: the browser's time zone, as Intl.DateTimeFormat().resolvedOptions().timeZone names it. What is no such name is left out, and nothing is refused for it."));
+        let form = form.property(
+            "Language",
+            said("For screening: the browser's first language, as navigator.language names it; left out likewise."),
+        );
         let form = form.property("card", Ref::from_schema_name(Card::name()));
         let form = form.additional_properties(Some(AdditionalProperties::FreeForm(false)));
         RefOr::T(form.property("token_data", Ref::from_schema_name(Token::name())).into())

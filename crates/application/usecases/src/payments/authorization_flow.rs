@@ -170,7 +170,7 @@ impl AuthorizationFlow<'_> {
         let found = self.stash.read_stash(&key, now).await.map_err(PaymentInstrumentError::Store)?;
         let (summary, sealed) = found.ok_or_else(not_stashed)?;
         let opened = self.vault.open(&sealed, &key).map_err(PaymentInstrumentError::Keyring)?;
-        let code = code_alone(&opened).filter(|code| code.expose().len() == scheme.code_length());
+        let code = code_alone(&opened.data).filter(|code| code.expose().len() == scheme.code_length());
         if code.is_none() {
             let why = format!(
                 "must hold the {} digits of the saved card's verification code, and nothing else: stash {{\"VerificationCode\"}} again",
@@ -338,14 +338,14 @@ impl AuthorizationFlow<'_> {
         if let Some(payment) = prepared.stored.take() {
             let Some((sealed, key)) = &prepared.card else { return Ok(PaymentMethodData::StoredCredential(payment)) };
             // Another entry may have taken the place of the one that was looked at.
-            let code = code_alone(&self.vault.open(sealed, key)?).ok_or(KeyringError::CannotOpen)?;
+            let code = code_alone(&self.vault.open(sealed, key)?.data).ok_or(KeyringError::CannotOpen)?;
             return Ok(PaymentMethodData::StoredCredential(Box::new(payment.with_verification_code(code))));
         }
         let order = &mut prepared.payment.order;
         let Some((sealed, key)) = &prepared.card else {
             return Ok(PaymentMethodData::Method(order.payment_method.clone()));
         };
-        Ok(match self.vault.open(sealed, key)? {
+        Ok(match self.vault.open(sealed, key)?.data {
             StashedData::Card(card) => {
                 if order.session_id.is_some() {
                     let hash = self.vault.hash_card(order.merchant_id, &card.expose_digits())?;

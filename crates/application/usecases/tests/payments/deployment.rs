@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_card::{Card, CardHash, Scheme, StashedData, StashedKind};
+use dropin_card::{Card, CardHash, Scheme, StashContents, StashedData, StashedKind};
 use dropin_catalogue::Catalogue;
 use dropin_kernel::{ContractId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_ports::{
@@ -38,12 +38,12 @@ pub(crate) const BROWSER: &str = "browser";
 struct PlainVault;
 
 impl StashVault for PlainVault {
-    fn seal(&self, data: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
-        Ok(SealedCard { key_id: "plain".to_owned(), bytes: data.to_sealed_plaintext().to_vec() })
+    fn seal(&self, contents: &StashContents, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
+        Ok(SealedCard { key_id: "plain".to_owned(), bytes: contents.to_sealed_plaintext().to_vec() })
     }
 
-    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
-        StashedData::from_sealed_plaintext(&sealed.bytes).map_err(|_malformed| KeyringError::CannotOpen)
+    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashContents, KeyringError> {
+        StashContents::from_sealed_plaintext(&sealed.bytes).map_err(|_malformed| KeyringError::CannotOpen)
     }
 
     fn hash_card(&self, _: MerchantId, digits: &str) -> Result<CardHash, KeyringError> {
@@ -256,7 +256,7 @@ impl Program {
         let card = StashedData::Card(Card::new("Ada", verdict.number(), "123", "2031", "12"));
         let now = deployment.clock.now();
         let entry = StashEntry {
-            sealed: PlainVault.seal(&card, &key, now).unwrap(),
+            sealed: PlainVault.seal(&card.into(), &key, now).unwrap(),
             key,
             summary: StashSummary { kind: StashedKind::Card(Some(Scheme::Visa)), usable: true },
             created_at: now,

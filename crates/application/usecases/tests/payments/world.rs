@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use dropin_access::Origin;
-use dropin_card::{Card, StashedData};
+use dropin_card::{Card, ClientFacts, StashedData};
 use dropin_catalogue::Catalogue;
 use dropin_kernel::{AttemptId, OrderId, SessionId, Timestamp};
 use dropin_keyring::StashKeys;
@@ -289,7 +289,14 @@ impl World {
     /// Stashes it in the browser; its StashId.
     pub(crate) async fn stash(&self, data: StashedData) -> String {
         let (stash_id, fingerprint) = (fresh().to_string(), "browser".to_owned());
-        let entry = NewEntry { client: 1, session: None, stash_id: stash_id.clone(), fingerprint, data };
+        let entry = NewEntry {
+            client: 1,
+            session: None,
+            stash_id: stash_id.clone(),
+            fingerprint,
+            data,
+            facts: ClientFacts::default(),
+        };
         self.stashing.put(&self.caller.merchant, entry).await.unwrap();
         stash_id
     }
