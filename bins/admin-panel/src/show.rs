@@ -188,7 +188,12 @@ pub(crate) fn reason(code: &ReasonCode) -> String {
     match code {
         ReasonCode::Factor(factor) => words(factor.as_str()),
         ReasonCode::Velocity(name) => {
-            format!("Too many {} by {} in {}", lower(name.measure.as_str()), lower(name.key.as_str()), span(name.window))
+            format!(
+                "Too many {} by {} in {}",
+                lower(name.measure.as_str()),
+                lower(name.key.as_str()),
+                span(name.window)
+            )
         }
         ReasonCode::Rule(name) => format!("Rule {}", name.as_str()),
         ReasonCode::BlockList(kind) => format!("On the block list of {}", lower(kind.as_str())),

@@ -28,8 +28,8 @@ use dropin_ports::{
     AccessStore, Clock, KeyringError, MerchantSettings, SealedCard, StashBinding, StashVault, StoredResponse,
     WalletCredentials,
 };
-use dropin_session::Session;
 use dropin_risk::{Rules, RulesFile};
+use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::catalogue::MethodLists;

@@ -209,8 +209,8 @@ impl Api {
         );
         let flows = Flows::start().unwrap();
         let shared = Arc::new(inner.clone());
-        let merchants = KnownMerchants::new(shared.clone());
-        let screening = PaymentScreening::new(shared.clone(), shared, merchants, clock.clone());
+        let known = KnownMerchants::new(shared.clone());
+        let screening = PaymentScreening::new(shared.clone(), shared, known, clock.clone());
         let payments = Payments {
             store: Arc::new(inner.clone()),
             processor,

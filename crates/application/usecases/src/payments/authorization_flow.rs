@@ -1,6 +1,6 @@
 //! The authorization flow of the drop-in and of server-to-server checkouts: resolve the payment instrument, prepare, call, settle.
 
-use dropin_card::{CardHash, Scheme, StashedData, StashedKind};
+use dropin_card::{CardHash, ClientFacts, Scheme, StashContents, StashedData, StashedKind};
 use dropin_catalogue::{Class, MethodRefusal, Offered};
 use dropin_contract::{Consent, Contract, ContractStateKind, ContractTrigger};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
@@ -10,7 +10,7 @@ use dropin_ports::{
     Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore,
     StashUse, StashVault, StoreError, StoredCredentialPayment, Subject, VerificationCode,
 };
-use dropin_risk::Decision;
+use dropin_risk::{Decision, language_country, time_zone_country};
 use dropin_session::{Session, SessionTransition};
 
 use super::decide::DecisionPolicy;
@@ -117,6 +117,8 @@ pub(super) struct Prepared {
     stored: Option<Box<StoredCredentialPayment>>,
     refused_cards: Vec<CardHash>,
     screening: Option<ScreeningSubject>,
+    /// Who posted what the payment uses up of the stash.
+    client: ClientFacts,
 }
 
 /// What is said of a PaymentMethod that may not be used.
@@ -289,6 +291,7 @@ impl AuthorizationFlow<'_> {
                 stored,
                 refused_cards,
                 screening,
+                client: ClientFacts::default(),
             })),
             // Missing now, and there a moment ago: used, expired, or replaced by another card.
             AuthorizationPrepared::Stale
@@ -318,7 +321,8 @@ impl AuthorizationFlow<'_> {
                 (ProcessorReply::NotSent, None)
             }
         };
-        let ScreenedReply { reply, outcome } = self.payments.after_screening(&prepared.payment.order, screened, answer).await;
+        let ScreenedReply { reply, outcome } =
+            self.payments.after_screening(&prepared.payment.order, screened, answer).await;
         let policy = DecisionPolicy::of(Asker::Nobody);
         let conclusion = self.payments.conclude_known(prepared.payment, reply, policy).await.map_err(after_asking)?;
         self.payments.count_outcome(&conclusion, outcome).await;
@@ -338,14 +342,18 @@ impl AuthorizationFlow<'_> {
         if let Some(payment) = prepared.stored.take() {
             let Some((sealed, key)) = &prepared.card else { return Ok(PaymentMethodData::StoredCredential(payment)) };
             // Another entry may have taken the place of the one that was looked at.
-            let code = code_alone(&self.vault.open(sealed, key)?.data).ok_or(KeyringError::CannotOpen)?;
+            let StashContents { data, client } = self.vault.open(sealed, key)?;
+            prepared.client = client;
+            let code = code_alone(&data).ok_or(KeyringError::CannotOpen)?;
             return Ok(PaymentMethodData::StoredCredential(Box::new(payment.with_verification_code(code))));
         }
         let order = &mut prepared.payment.order;
         let Some((sealed, key)) = &prepared.card else {
             return Ok(PaymentMethodData::Method(order.payment_method.clone()));
         };
-        Ok(match self.vault.open(sealed, key)?.data {
+        let StashContents { data, client } = self.vault.open(sealed, key)?;
+        prepared.client = client;
+        Ok(match data {
             StashedData::Card(card) => {
                 if order.session_id.is_some() {
                     let hash = self.vault.hash_card(order.merchant_id, &card.expose_digits())?;
@@ -420,14 +428,17 @@ impl Prepared {
     /// What the opened instrument tells screening.
     fn instrument_facts(&self, method_data: &PaymentMethodData) -> InstrumentFacts {
         let stored = self.payment.contract.as_ref().and_then(|contract| contract.card.as_ref());
-        match method_data {
-            PaymentMethodData::Card(card) => {
-                InstrumentFacts { digits: Some(card.expose_digits()), scheme: card.scheme(), ..InstrumentFacts::default() }
-            }
-            PaymentMethodData::StoredCredential(_) => {
-                InstrumentFacts { scheme: stored.map(|card| card.summary.scheme), ..InstrumentFacts::default() }
-            }
-            PaymentMethodData::WalletToken(_) | PaymentMethodData::Method(_) => InstrumentFacts::default(),
+        let (digits, scheme) = match method_data {
+            PaymentMethodData::Card(card) => (Some(card.expose_digits()), card.scheme()),
+            PaymentMethodData::StoredCredential(_) => (None, stored.map(|card| card.summary.scheme)),
+            PaymentMethodData::WalletToken(_) | PaymentMethodData::Method(_) => (None, None),
+        };
+        InstrumentFacts {
+            digits,
+            scheme,
+            address: self.client.address(),
+            time_zone_country: self.client.time_zone().and_then(time_zone_country),
+            language_country: self.client.language().and_then(language_country),
         }
     }
 

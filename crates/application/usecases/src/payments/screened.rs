@@ -79,7 +79,9 @@ fn issuer_checks(answer: &ProcessorReply) -> IssuerChecks {
 
 /// An approval that waits for a person, where that is possible.
 fn held(order: &Order, answer: ProcessorReply) -> ProcessorReply {
-    let ProcessorReply::Approved { amount, captured, under_review: _, credential, checks } = answer else { return answer };
+    let ProcessorReply::Approved { amount, captured, under_review: _, credential, checks } = answer else {
+        return answer;
+    };
     let is_taken = captured && !order.total.is_zero();
     if is_taken || order.state == OrderState::CommitAccepted {
         let order = order.id.to_string();

@@ -51,7 +51,9 @@ impl ScreeningPart {
             Self::Rates => "payments are screened without their amount",
             Self::Keys | Self::Count => "payments are screened without counts, so card testing is not noticed",
             Self::Rules => "what issuers said of approved payments is left out",
-            Self::Keep => "merchants are not told what it decided, and a payment that ends in another process is not held for a review",
+            Self::Keep => {
+                "merchants are not told what it decided, and a payment that ends in another process is not held for a review"
+            }
             Self::Outcome => "a decline or a payment is missing in the counts",
         }
     }
@@ -100,10 +102,10 @@ impl ScreeningMetrics {
     pub(super) fn failed(&self, part: ScreeningPart, why: &str) {
         let failures = &self.failures[part as usize];
         failures.count.fetch_add(1, Ordering::Relaxed);
-        let (at, logged) = (u64::try_from(self.clock.now().micros()).unwrap_or(0), failures.logged.load(Ordering::Relaxed));
+        let (at, logged) =
+            (u64::try_from(self.clock.now().micros()).unwrap_or(0), failures.logged.load(Ordering::Relaxed));
         let is_due = logged == 0 || LOG_PAUSE.as_micros() <= u128::from(at.saturating_sub(logged));
-        let takes_turn =
-            || failures.logged.compare_exchange(logged, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        let takes_turn = || failures.logged.compare_exchange(logged, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if is_due && takes_turn() {
             log::error!(part = part.name(), why; "screening: it goes on without a part: {}", part.consequence());
         }

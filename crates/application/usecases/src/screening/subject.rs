@@ -26,7 +26,6 @@ pub(crate) struct ScreeningSubject {
 }
 
 /// What the opened payment instrument adds.
-#[derive(Default)]
 pub(crate) struct InstrumentFacts {
     /// The digits of a card's number. A wallet's token and a stored card have none here.
     pub(crate) digits: Option<Zeroizing<String>>,

@@ -8,8 +8,8 @@ use dropin_catalogue::Catalogue;
 use dropin_kernel::{ContractId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_ports::{
     AccessStore, AttemptResult, Clock, CredentialVault, DeliveryResult, KeyringError, MerchantInserted, OutboxStore,
-    PaymentStore, Processor, ScreeningStore, SealedCard, SealedCredential, SessionStore, StashBinding, StashEntry, StashKey,
-    StashStore, StashSummary, StashVault, StoredCredential,
+    PaymentStore, Processor, ScreeningStore, SealedCard, SealedCredential, SessionStore, StashBinding, StashEntry,
+    StashKey, StashStore, StashSummary, StashVault, StoredCredential,
 };
 use dropin_risk::{Rules, RulesFile};
 use dropin_session::Attempts;
@@ -185,7 +185,11 @@ impl Deployment {
         let shared = Arc::new(store.clone());
         let merchants = KnownMerchants::new(shared.clone());
         let screening = PaymentScreening::new(screening_store, shared, merchants, clock.clone());
-        let screening = if self.screened { screening.with_rules(allow_all(store.clone())).with_keyring(Arc::<ReadableHashes>::default()) } else { screening };
+        let screening = if self.screened {
+            screening.with_rules(allow_all(store.clone())).with_keyring(Arc::<ReadableHashes>::default())
+        } else {
+            screening
+        };
         let payments = Payments {
             store: payment_store,
             processor,

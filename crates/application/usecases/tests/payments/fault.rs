@@ -8,11 +8,12 @@ use dropin_kernel::{BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, Re
 use dropin_order::{OpState, Operation, Order, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, AuthorizeRequest, CaptureRequest, ChangeOrder, ChangeSession, Changed,
-    CheckoutRecord, ClaimedOperation, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest, Inserted, LapsedOrder, NewPaymentTry, NewSession,
-    OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName, Payment, PaymentStore, PaymentTryOutcome, PrepareAuthorization,
-    Processor, ProcessorReply, RefundRequest, ReplaceSession, Replaced, ScreeningStore, SealedCard, SessionStore, SessionWithOrder,
-    Settled, Settlement, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply,
-    StoreError, StoredResponse, VoidRequest,
+    CheckoutRecord, ClaimedOperation, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest, Inserted,
+    LapsedOrder, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName,
+    Payment, PaymentStore, PaymentTryOutcome, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
+    ReplaceSession, Replaced, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled, Settlement,
+    StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply, StoreError, StoredResponse,
+    VoidRequest,
 };
 use dropin_rates::Offer;
 use dropin_risk::Screening;

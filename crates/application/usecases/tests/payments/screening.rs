@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use dropin_kernel::{AttemptId, OrderId, SessionId};
+use dropin_money::Currency;
 use dropin_order::{DeclineReason, FailureReason, OpKind, OrderState};
 use dropin_ports::{
-    Acting, IssuerChecks, MetricSource, PaymentStore, PaymentTryOutcome, ProcessorReply, SessionStore, StatusReply,
-    Waiting,
+    Acting, IssuerChecks, MetricSource, PaymentStore, PaymentTryOutcome, ProcessorReply, RateSourceCheck,
+    RateSourceState, RateStore, SessionStore, StatusReply, Waiting,
 };
+use dropin_rates::{Dated, Quote, Rate, Source, Table};
 use dropin_risk::{Decision, VelocityKey};
 use dropin_session::SessionStateKind;
 use dropin_store_contract::fresh;
@@ -105,10 +107,8 @@ async fn a_payment_is_counted_by_what_is_known_of_it_and_nothing_else() {
     let (id, _) = pay(&world).await;
     let [one] = &world.counts.tries()[..] else { panic!("one try") };
     let keys: Vec<_> = one.keys.iter().map(|key| key.key).collect();
-    let expected =
-        [VelocityKey::Card, VelocityKey::Device, VelocityKey::Email, VelocityKey::Session, VelocityKey::Merchant];
-    assert!(expected.iter().all(|key| keys.contains(key)), "{keys:?}");
-    assert!(!keys.contains(&VelocityKey::Profile), "no BillingProfileReference was sent");
+    let without_profile: Vec<_> = VelocityKey::ALL.into_iter().filter(|key| *key != VelocityKey::Profile).collect();
+    assert_eq!(keys, without_profile, "no BillingProfileReference was sent");
     assert_eq!(&one.keys[0].hash.0[..16], VISA.as_bytes(), "the number, which is hashed by the ring");
     let (session, order) = (world.stored(id).await, last(&world, id).await);
     let screening = world.counts.kept(order.id).unwrap();
@@ -117,11 +117,34 @@ async fn a_payment_is_counted_by_what_is_known_of_it_and_nothing_else() {
     assert_eq!(facts.email.as_ref().map(|email| email.as_str()), Some(billing.email.as_str()));
     assert_eq!(facts.billing_country, Some(billing.address.country));
     assert_eq!((facts.card_country, facts.funding, facts.ip_country), (None, None, None), "nothing is guessed");
+    assert_eq!(facts.ip, "192.0.2.7".parse().ok());
+    assert_eq!((facts.time_zone_country, facts.language_country), ("AT".parse().ok(), "DE".parse().ok()));
     assert_eq!(facts.amount_cents, None, "there is no rate");
     // A server's checkout by a method without a card.
     world.checkout("PAYPAL", false).await;
     let keys: Vec<_> = world.counts.tries()[1].keys.iter().map(|key| key.key).collect();
     assert_eq!(keys, [VelocityKey::Device, VelocityKey::Email, VelocityKey::Merchant]);
+}
+
+#[tokio::test]
+async fn a_total_is_screened_in_euros_at_the_newest_rate() {
+    let world = world("", None).await;
+    let quote = Quote { rate: Rate::parse("1.196").unwrap(), dated: Dated::Always, source: Source::Sandbox };
+    let now = world.now();
+    let state = RateSourceState {
+        checked_at: now,
+        next_at: now.plus(LATER),
+        stale_at: None,
+        left_behind: Vec::new(),
+        problem: None,
+        refused: Vec::new(),
+    };
+    let table = Some(Table::from_iter([(Currency::Usd, quote)]));
+    world.store.record_source_check(RateSourceCheck { expected: 0, table, state }).await.unwrap();
+    let (id, _) = pay(&world).await;
+    let order = last(&world, id).await;
+    assert_eq!(world.counts.kept(order.id).unwrap().facts().amount_cents, Some(2_500), "29.90 USD");
+    assert_eq!(world.counts.tries()[0].amount_cents, 2_500);
 }
 
 #[tokio::test]

@@ -160,7 +160,20 @@ impl World {
         let payments_of = payments.clone();
         let contracts = shared.clone();
         let checkouts = Checkouts { payments: payments_of, stash: shared, vault, return_base, wallets, contracts };
-        Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts, counts, keyring, rules, stashing }
+        Self {
+            _folder: folder,
+            store,
+            script,
+            clock,
+            caller,
+            payments,
+            shopper,
+            checkouts,
+            counts,
+            keyring,
+            rules,
+            stashing,
+        }
     }
 
     /// What another program screens with, which opens no card.
@@ -295,7 +308,7 @@ impl World {
             stash_id: stash_id.clone(),
             fingerprint,
             data,
-            facts: ClientFacts::default(),
+            facts: ClientFacts::new("192.0.2.7".parse().ok(), Some("Europe/Vienna"), Some("de-DE")),
         };
         self.stashing.put(&self.caller.merchant, entry).await.unwrap();
         stash_id
