@@ -308,7 +308,7 @@ async fn what_the_issuer_says_holds_a_payment_that_was_allowed() {
         let screening = world.counts.kept(order).unwrap();
         let reasons: Vec<_> = screening.reasons().iter().map(|reason| reason.code.to_string()).collect();
         assert_eq!(screening.decision(), Decision::Review);
-        assert_eq!(reasons, ["ISSUER_CODE_DIFFERS", "ISSUER_ADDRESS_DIFFERS", "NEW_SHOPPER"]);
+        assert_eq!(reasons, ["ISSUER_CODE_DIFFERS", "ISSUER_ADDRESS_DIFFERS", "NEW_SHOPPER", "LANGUAGE_IS_FOREIGN"]);
     }
 }
 
