@@ -244,6 +244,20 @@ macro_rules! all_cases {
                 the_database_wants_a_second_operator
                 approval_limits_are_replaced_whole
             }
+            screening {
+                a_try_counts_for_each_window_and_a_bucket_more
+                every_key_is_counted_by_itself_with_amounts_and_cards
+                what_an_older_key_of_the_ring_counted_counts
+                an_order_is_counted_once
+                what_became_of_a_try_is_counted_in_its_order
+                counts_of_merchants_are_apart
+                tries_at_once_each_hear_of_those_before
+                who_has_paid_is_known_by_profile_or_browser
+                a_screening_comes_back_whole_to_its_merchant
+                facts_go_after_their_time_and_the_decision_stays
+                the_sweep_deletes_only_what_is_over
+                counts_that_cannot_be_read_are_told
+            }
             stash {
                 posts_at_once_are_all_there
                 live_entries_are_counted_with_their_bytes

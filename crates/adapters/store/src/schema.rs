@@ -409,6 +409,34 @@ tables! {
         decided_by -> Nullable<SqlId>,
         decided_at -> Nullable<SqlInstant>,
     }
+    velocity_count (merchant_id, kind, hash) {
+        merchant_id -> SqlId,
+        kind -> Text,
+        hash -> Binary,
+        counts -> Binary,
+        revision -> BigInt,
+        counts_until -> SqlInstant,
+    }
+    payment_try (order_id) {
+        order_id -> SqlId,
+        merchant_id -> SqlId,
+        tried_at -> SqlInstant,
+        state -> Text,
+        keys -> Binary,
+    }
+    known_shopper (merchant_id, hash) {
+        merchant_id -> SqlId,
+        hash -> Binary,
+        first_paid_at -> SqlInstant,
+        seen_at -> SqlInstant,
+    }
+    screening (order_id) {
+        order_id -> SqlId,
+        merchant_id -> SqlId,
+        ordered_at -> SqlInstant,
+        verdict -> Text,
+        facts -> Nullable<Text>,
+    }
     answer (merchant_id, digest) {
         merchant_id -> SqlId,
         digest -> Binary,
