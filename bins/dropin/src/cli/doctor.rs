@@ -46,6 +46,7 @@ pub(super) async fn run(cli: &Cli, wanted: Doctor) -> Result<ExitCode, Failure> 
     settings(cli, &mut report);
     addresses(cli, &mut report);
     payment_methods(cli, &mut report);
+    screening(cli, &mut report);
     certificate(cli, wanted, &mut report);
     secrets(cli, &mut report);
     disk(cli, wanted, &mut report);
@@ -107,6 +108,18 @@ fn payment_methods(cli: &Cli, report: &mut Report) {
         report.judge("methods", catalogue.map(|catalogue| offer(&catalogue)));
     } else if parts.need_processor() {
         report.judge("methods", cli.serve.methods.known().map(|known| format!("{} are known", known.known().count())));
+    }
+}
+
+/// Reads the file of rules of screening, as the parts of `--target` do that screen payments or change rules.
+fn screening(cli: &Cli, report: &mut Report) {
+    let Ok(parts) = Parts::chosen(cli) else { return };
+    if parts.has(Target::CheckoutApi) || parts.has(Target::AdminPanel) {
+        let rules = cli.serve.screening.read();
+        report.judge(
+            "screening",
+            rules.map(|rules| format!("by rules {} unless a merchant has others", rules.fingerprint())),
+        );
     }
 }
 
