@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Failure, Parts, RateSourceArgs, keep_memory_private};
+use dropin_boot::{Context, Failure, Parts, RateSourceArgs, ScreeningRetentionArgs, keep_memory_private};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::CredentialDeletions;
+use dropin_usecases::screening::ScreeningRetention;
 
 use crate::rate_source::rate_refresher;
 use crate::{POLL, SettlerDeps, run};
@@ -19,6 +20,9 @@ pub struct SettlerArgs {
     /// Where exchange rates come from.
     #[command(flatten)]
     pub rates: RateSourceArgs,
+    /// How long what screening knows is kept.
+    #[command(flatten)]
+    pub screening: ScreeningRetentionArgs,
 }
 
 /// The service, built from its settings.
@@ -40,12 +44,18 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
     };
     let audit_keys = context.audit_keys().await?;
     let sealing = Arc::new(Sealing::new(context.store.clone(), audit_keys.clone(), context.clock.clone()));
+    let screening = ScreeningRetention {
+        store: context.store.clone(),
+        clock: context.clock.clone(),
+        facts: settings.screening.screening_retention.0,
+    };
     let deps = SettlerDeps {
         payments: payments(context, processor.clone(), catalogue.into(), Some(credentials.clone())),
         contracts: context.contracts(),
         deletions,
         answers: context.answers(),
         sessions: context.sessions(),
+        screening,
         rates: rates.clone(),
         sealing: sealing.clone(),
         poll: POLL,

@@ -58,7 +58,7 @@ pub(super) async fn assemble(
         services = services.join(checkout_api::assemble(context, settings).await?);
     }
     if parts.has(Target::Settler) {
-        let settings = SettlerArgs { payments, rates: serve.rates };
+        let settings = SettlerArgs { payments, rates: serve.rates, screening: serve.screening_retention };
         services = services.join(settler::assemble(context, settings).await?);
     }
     if parts.has(Target::Notifier) {

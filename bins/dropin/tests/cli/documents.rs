@@ -21,13 +21,14 @@ const SERVICES: [(&str, &str); 6] = [
 ];
 
 /// The page's parts, each with the groups in it that clap makes of our structs. Of a struct with others in it clap makes an empty group.
-const SECTIONS: [(&str, &[&str]); 9] = [
+const SECTIONS: [(&str, &[&str]); 10] = [
     ("Parts and addresses", &["DocsArgs"]),
     ("Database, keys and mode", &["StoreArgs", "KeyArgs", "ModeArgs"]),
     ("Listeners and requests", &["ListenArgs", "AccessArgs"]),
     ("Stash", &["StashArgs", "StashLimitArgs"]),
     ("Calls to the processor", &["ProcessorLimitArgs"]),
     ("Notifications", &["WebhookArgs", "RetentionArgs"]),
+    ("Screening", &["ScreeningRetentionArgs"]),
     ("Exchange rates", &["RateSourceArgs", "OfferArgs"]),
     ("Payment methods and wallet", &["CatalogueArgs", "CatalogueFileArgs", "WalletArgs"]),
     ("Logs and settings file", &["LogArgs", "ConfigArgs"]),
