@@ -5,6 +5,7 @@ mod dry_run;
 mod metrics;
 mod outcome;
 mod payment_screening;
+mod retention;
 mod rules;
 mod subject;
 
@@ -13,5 +14,6 @@ pub use metrics::ScreeningMetrics;
 pub(crate) use outcome::outcome_of;
 pub(crate) use payment_screening::ScreenedPayment;
 pub use payment_screening::{PaymentScreening, SCREENING_DEADLINE};
+pub use retention::ScreeningRetention;
 pub use rules::ScreeningRules;
 pub(crate) use subject::{InstrumentFacts, ScreeningSubject};
