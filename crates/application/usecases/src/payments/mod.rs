@@ -76,7 +76,7 @@ pub const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
     /// How long an operation belongs to the flow that prepared it, counted from when that was decided. From then on the store may keep that flow
-    /// waiting three times (for the merchant, for the stash, and to write it down; three seconds each, its deadline), screening takes a second at most, and a
+    /// waiting three times (for the merchant, for the stash, and to write it down; three seconds each, its deadline), screening takes two seconds at most, and a
     /// call to the processor may end a little after its own. Whoever looks earlier asks about a call that is under way, hears that nothing
     /// is known of it, and has it refused for ever: nothing is lost, but a slow payment fails that need not. Whoever looks later leaves what a
     /// crash left open to wait for longer.

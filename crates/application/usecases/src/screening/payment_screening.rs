@@ -21,7 +21,9 @@ use crate::access::KnownMerchants;
 use crate::recent::{Recalled, Recent};
 
 /// Longest that screening may keep a payment waiting before the processor is asked, and again before its outcome is written.
-pub const SCREENING_DEADLINE: Duration = Duration::from_secs(1);
+pub const SCREENING_DEADLINE: Duration = Duration::from_millis(1_900);
+/// How much of it counting may take: what was decided then still has time to be kept.
+const COUNTING_DEADLINE: Duration = Duration::from_millis(900);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Screens payments. Clones share what they count.
@@ -96,10 +98,11 @@ impl PaymentScreening {
         subject: &ScreeningSubject,
         instrument: &InstrumentFacts,
     ) -> ScreenedPayment {
-        let (deadline, now) = (tokio::time::Instant::now() + SCREENING_DEADLINE, self.clock.now());
-        let amount_cents = self.within(deadline, ScreeningPart::Rates, self.euro_cents(&order.total)).await.flatten();
+        let (begun, now) = (tokio::time::Instant::now(), self.clock.now());
+        let (counting, deadline) = (begun + COUNTING_DEADLINE, begun + SCREENING_DEADLINE);
+        let amount_cents = self.within(counting, ScreeningPart::Rates, self.euro_cents(&order.total)).await.flatten();
         let mut facts = Facts { amount_cents, ..subject.facts(instrument) };
-        let counted = self.count(order, subject, instrument, amount_cents, deadline, now).await;
+        let counted = self.count(order, subject, instrument, amount_cents, counting, now).await;
         if let Some(CountedPaymentTry { velocity, known_since }) = counted {
             facts.velocity = velocity;
             facts.known_days = known_since.map(|since| days(now.since(since)));
