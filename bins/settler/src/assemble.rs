@@ -1,12 +1,15 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Failure, Parts, RateSourceArgs, ScreeningArgs, keep_memory_private};
+use dropin_boot::{
+    Context, Failure, Parts, RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs, keep_memory_private,
+};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::CredentialDeletions;
 use dropin_usecases::payments::Payments;
+use dropin_usecases::screening::ScreeningRetention;
 
 use crate::rate_source::rate_refresher;
 use crate::{POLL, SettlerDeps, run};
@@ -23,6 +26,9 @@ pub struct SettlerArgs {
     /// Screening of payments: by what issuers said of those that end here.
     #[command(flatten)]
     pub screening: ScreeningArgs,
+    /// How long what screening knows is kept.
+    #[command(flatten)]
+    pub retention: ScreeningRetentionArgs,
 }
 
 /// The service, built from its settings.
@@ -49,12 +55,18 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
     let payments = Payments { screening, ..payments };
     let audit_keys = context.audit_keys().await?;
     let sealing = Arc::new(Sealing::new(context.store.clone(), audit_keys.clone(), context.clock.clone()));
+    let screening = ScreeningRetention {
+        store: context.store.clone(),
+        clock: context.clock.clone(),
+        facts: settings.retention.screening_retention.0,
+    };
     let deps = SettlerDeps {
         payments,
         contracts: context.contracts(),
         deletions,
         answers: context.answers(),
         sessions: context.sessions(),
+        screening,
         rates: rates.clone(),
         sealing: sealing.clone(),
         poll: POLL,

@@ -25,6 +25,7 @@ use dropin_ports::{
     OperationQuery, Payment, Processor, ProcessorReply, RefundRequest, Sent, StatusReply, VoidRequest, WebhookRequest,
     WebhookSender,
 };
+use dropin_risk::Rules;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{Harness, Raw};
 use dropin_usecases::access::{KnownMerchants, Merchants};
@@ -35,7 +36,7 @@ use dropin_usecases::operators::{
     AcceptanceForm, ManagedBy, NewOperator, Operators, PanelClient, PasswordCost, SecondFactorPolicy,
 };
 use dropin_usecases::payments::{Payments, Timing};
-use dropin_usecases::screening::PaymentScreening;
+use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
 
 pub(crate) const PASSWORD: &str = "nine blue whales dance slowly";
 const HOST: &str = "panel.example";
@@ -200,6 +201,8 @@ impl World {
             notifications: Notifications { store: shared.clone(), clock: clock.clone(), ids: ids.clone() },
             merchants,
             access: shared.clone(),
+            screening_rules: Arc::new(ScreeningRules::new(Rules::built_in(), shared.clone())),
+            screenings: shared.clone(),
             sessions: shared.clone(),
             audit: shared.clone(),
             audit_log: shared.clone(),

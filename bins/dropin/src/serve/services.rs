@@ -59,7 +59,8 @@ pub(super) async fn assemble(
         services = services.join(checkout_api::assemble(context, settings).await?);
     }
     if parts.has(Target::Settler) {
-        let settings = SettlerArgs { payments, rates: serve.rates, screening: serve.screening };
+        let (screening, retention) = (serve.screening, serve.screening_retention);
+        let settings = SettlerArgs { payments, rates: serve.rates, screening, retention };
         services = services.join(settler::assemble(context, settings).await?);
     }
     if parts.has(Target::Notifier) {

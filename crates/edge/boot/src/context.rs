@@ -142,6 +142,14 @@ impl Context {
         self.share(async || Ok(Arc::new(keys.await?))).await
     }
 
+    /// The keys of what tries to pay are counted by. Only checkout-api asks for them, and the program that has it: where cards are opened.
+    ///
+    /// # Errors
+    /// Why they cannot be opened.
+    pub async fn velocity_keys(&self) -> Result<Arc<VelocityKeys>, KeyFileError> {
+        self.share(async || Ok(Arc::new(VelocityKeys::open_or_create(&self.keys, self.clock.now())?))).await
+    }
+
     /// The keys of the audit log's seals. Only the settler asks for them.
     ///
     /// # Errors
@@ -149,14 +157,6 @@ impl Context {
     pub async fn audit_keys(&self) -> Result<Arc<AuditKeys>, AuditKeysError> {
         let keys = AuditKeys::of_deployment(&self.keys, self.store.has_audit_seals(), self.clock.now());
         self.share(async || Ok(Arc::new(keys.await?))).await
-    }
-
-    /// The keys of what tries to pay are counted by. Only checkout-api asks for them, which opens cards.
-    ///
-    /// # Errors
-    /// Why they cannot be opened.
-    pub async fn velocity_keys(&self) -> Result<Arc<VelocityKeys>, KeyFileError> {
-        self.share(async || Ok(Arc::new(VelocityKeys::open_or_create(&self.keys, self.clock.now())?))).await
     }
 
     /// Contracts.

@@ -104,3 +104,77 @@ fn in_one_line(error: &ConfigError) -> String {
 fn count(mistakes: &Mistakes) -> usize {
     mistakes.iter().count()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::{Duration, Instant};
+
+    use dropin_ports::MetricSource;
+    use dropin_store::{Role, Store, StoreConfig};
+
+    use super::*;
+
+    /// Writes a file in one step.
+    fn put(path: &Path, text: &str) {
+        let next = path.with_extension("next");
+        fs::write(&next, text).unwrap();
+        fs::rename(next, path).unwrap();
+    }
+
+    fn settings(path: &Path) -> ScreeningArgs {
+        ScreeningArgs { screening_rules: Some(path.to_owned()) }
+    }
+
+    #[test]
+    fn a_file_with_mistakes_is_refused_with_all_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rules.toml");
+        assert!(ScreeningArgs::default().read().unwrap() == Rules::built_in());
+        let missing = settings(&file).read().unwrap_err().to_string();
+        assert!(missing.contains("rules.toml"), "{missing}");
+        put(&file, "[weights]\nNEW_SHOPPER = 500\nAGE = 1\n");
+        let told = settings(&file).read().unwrap_err();
+        let words = told.to_string();
+        for part in ["DROPIN_SCREENING_RULES", "rules.toml", "line 2, column 15", "line 3, column 1"] {
+            assert!(words.contains(part), "{part}: {words}");
+        }
+        let line = in_one_line(&told);
+        assert!(
+            line.contains("2 mistakes") && line.contains("dropin screening check") && !line.contains('\n'),
+            "{line}"
+        );
+        put(&file, &"#".repeat(RulesFile::MAX_BYTES + 9));
+        assert!(settings(&file).read().unwrap_err().to_string().contains("256 KiB"));
+        put(&file, "[weights]\nNEW_SHOPPER = 6\n");
+        assert_ne!(settings(&file).read().unwrap().fingerprint(), Rules::built_in().fingerprint());
+    }
+
+    #[tokio::test]
+    async fn a_file_that_changes_is_taken_over_and_one_with_mistakes_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
+        let store = Arc::new(Store::open(StoreConfig::new(url, Role::Service)).unwrap());
+        let file = folder.path().join("rules.toml");
+        put(&file, "[weights]\nNEW_SHOPPER = 6\n");
+        let settings = settings(&file);
+        let rules = Arc::new(ScreeningRules::new(settings.read().unwrap(), store));
+        settings.follow(&rules).unwrap();
+        let is_refused = async || rules.collect_metrics().await.unwrap()[0].samples()[0].value == 1;
+        let until = async |what: &str, refused: bool, fingerprint: &str| {
+            let begun = Instant::now();
+            while is_refused().await != refused || rules.of_deployment().fingerprint().to_string() != fingerprint {
+                assert!(begun.elapsed() < Duration::from_secs(20), "never: {what}");
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let first = rules.of_deployment().fingerprint().to_string();
+        put(&file, "[weights]\nNEW_SHOPPER = 500\n");
+        until("a file with mistakes is refused", true, &first).await;
+        fs::remove_file(&file).unwrap();
+        put(&file, "[weights]\nNEW_SHOPPER = 7\n");
+        let second = settings.read().unwrap().fingerprint().to_string();
+        assert_ne!(first, second);
+        until("the mended file is taken over", false, &second).await;
+    }
+}

@@ -43,7 +43,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> 
 
 /// The use cases, with the deployment's key. Only the first merchant may come before the key: a second key would make passwords that the running
 /// services do not accept.
-async fn open(cli: &Cli, store: &Store, creating: bool) -> Result<Merchants, Failure> {
+pub(super) async fn open(cli: &Cli, store: &Store, creating: bool) -> Result<Merchants, Failure> {
     let folder = cli.keys.folder(&cli.store.data);
     let key = match creating {
         true => MasterKey::of_deployment(&folder, store).await?,

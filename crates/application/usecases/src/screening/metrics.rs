@@ -152,3 +152,62 @@ impl MetricSource for ScreeningMetrics {
         Ok(self.measures())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicI64;
+
+    use dropin_kernel::uuid::Uuid;
+    use dropin_risk::{Facts, Rules, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
+
+    use super::*;
+
+    struct TestClock(AtomicI64);
+
+    impl Clock for TestClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_micros(self.0.load(Ordering::SeqCst))
+        }
+    }
+
+    fn value(metrics: &ScreeningMetrics, name: &str, label: &str) -> u64 {
+        let measured = metrics.measures();
+        let metric = measured.iter().find(|metric| metric.name == name).unwrap();
+        let is_meant = |sample: &&MetricSample| sample.labels.first().is_none_or(|(_, value)| value == label);
+        metric.samples().iter().find(is_meant).unwrap().value
+    }
+
+    #[test]
+    fn an_alarm_lasts_ten_minutes_after_the_last_payment_that_shows_it() {
+        let clock = Arc::new(TestClock(AtomicI64::new(1_790_000_000_000_000)));
+        let metrics = ScreeningMetrics::new(clock.clone());
+        let merchant = MerchantId::new(Uuid::from_u128(1));
+        let counts = VelocityCounts { tries: 20, declines: 20, ..VelocityCounts::default() };
+        let mut velocity = Velocity::default();
+        for window in VelocityWindow::ALL {
+            velocity.set(VelocityKey::Merchant, window, VelocitySum { counts, cards: 20 });
+        }
+        let quiet = Rules::built_in().screen(Facts::default());
+        let alarmed = Rules::built_in().screen(Facts { velocity, ..Facts::default() });
+        metrics.decided(merchant, &quiet, clock.now());
+        assert_eq!(value(&metrics, "dropin_screening_alarms", ""), 0);
+        metrics.decided(merchant, &alarmed, clock.now());
+        metrics.decided(merchant, &alarmed, clock.now());
+        assert_eq!(value(&metrics, "dropin_screening_alarms", ""), 1, "one merchant");
+        assert_eq!(value(&metrics, "dropin_screening_decisions_total", quiet.decision().as_str()), 1);
+        assert_eq!(value(&metrics, "dropin_screening_decisions_total", alarmed.decision().as_str()), 2);
+        clock.0.fetch_add(601_000_000, Ordering::SeqCst);
+        assert_eq!(value(&metrics, "dropin_screening_alarms", ""), 0);
+    }
+
+    #[test]
+    fn every_failure_is_counted_though_few_are_logged() {
+        let clock = Arc::new(TestClock(AtomicI64::new(1_790_000_000_000_000)));
+        let metrics = ScreeningMetrics::new(clock);
+        for _ in 0..3 {
+            metrics.failed(ScreeningPart::Count, "away");
+        }
+        let counted = |part| value(&metrics, "dropin_screening_failures_total", part);
+        assert_eq!((counted("count"), counted("keep")), (3, 0));
+    }
+}
