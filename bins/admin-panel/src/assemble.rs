@@ -82,7 +82,7 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
     };
     let deps = PanelDeps {
         operators: operators.clone(),
-        payments: payments(context, processor.clone(), catalogue.into(), None),
+        payments: payments(context, processor.clone(), catalogue.into(), None).await,
         contracts: context.contracts(),
         notifications: Notifications { store: store.clone(), clock: clock.clone(), ids: ids.clone() },
         merchants,

@@ -11,7 +11,7 @@ use dropin_keyring::MasterKey;
 use dropin_payments::{PaymentArgs, payments};
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::catalogue::MethodLists;
-use dropin_usecases::payments::{Checkouts, PollThrottle, Shopper};
+use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper};
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers, WalletSessions};
 use dropin_wallet_client::{WalletClient, WalletClientConfig};
 
@@ -61,8 +61,11 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
     let catalogue = Arc::new(settings.catalogue.open(&settings.payments.methods)?);
     let processor = settings.payments.open(context).await?;
     let credentials = context.credential_keys().await?;
-    let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials.clone()));
+    let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials.clone())).await;
     let screening_rules = settings.screening.open(context).await?;
+    let screening = payments.screening.clone().with_rules((*screening_rules).clone());
+    let screening = screening.with_keyring(context.velocity_keys().await?);
+    let payments = Payments { screening, ..payments };
     let keys = context.stash_keys(settings.stash.lifetime()).await?;
     let public = settings.public.urls(context.mode)?;
     if context.is_public_production {
@@ -115,6 +118,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         stop: context.stop.clone(),
     };
     let docs = settings.docs.shown(context.mode);
+    let screening_metrics = merchant.checkouts.payments.screening.metrics();
     let clock = context.clock.clone();
     Ok(Parts::new()
         .with_master_key(secrets.id())
@@ -125,6 +129,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         .mount("", configure_association(association))
         .register_metrics(processor)
         .register_metrics(screening_rules)
+        .register_metrics(screening_metrics)
         .register_metrics(Arc::new(certificates.clone()))
         .run("wallet certificates", watch_certificates(certificates, context.stop.clone())))
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use dropin_boot::{Failure, Mode, SystemClock, check_database, unknown_in_environment};
 use dropin_catalogue::{Catalogue, Method, find_method};
-use dropin_keyring::{CredentialKeys, MasterKey, StashKeys};
+use dropin_keyring::{CredentialKeys, MasterKey, StashKeys, VelocityKeys};
 use dropin_ports::{AccessStore, Clock, WalletStore};
 use dropin_processor_http::ProcessorConfig;
 use dropin_store::{Deployment, DeploymentMode, Role, Store};
@@ -175,6 +175,9 @@ fn secrets(cli: &Cli, report: &mut Report) {
         if parts.need_credentials() {
             credential_keys(&folder, report);
         }
+        if parts.has(Target::CheckoutApi) {
+            velocity_keys(&folder, report);
+        }
         if parts.need_processor() {
             processor_key(cli, &parts, report);
         }
@@ -226,6 +229,21 @@ fn credential_keys(folder: &Path, report: &mut Report) {
         ),
         Ok(_) => report.add("credential keys", State::Ok, format!("in {}, private to this user", place.display())),
         Err(error) => report.add("credential keys", State::Fault, error.to_string()),
+    }
+}
+
+fn velocity_keys(folder: &Path, report: &mut Report) {
+    let place = folder.join("velocity");
+    match VelocityKeys::open(folder) {
+        Ok(keys) if keys.is_empty() => {
+            report.add(
+                "velocity keys",
+                State::Ok,
+                format!("none in {} yet: checkout-api makes the first one", place.display()),
+            );
+        }
+        Ok(_) => report.add("velocity keys", State::Ok, format!("in {}, private to this user", place.display())),
+        Err(error) => report.add("velocity keys", State::Fault, error.to_string()),
     }
 }
 

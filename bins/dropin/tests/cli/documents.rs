@@ -28,6 +28,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Stash", &["StashArgs", "StashLimitArgs"]),
     ("Calls to the processor", &["ProcessorLimitArgs"]),
     ("Notifications", &["WebhookArgs", "RetentionArgs"]),
+    ("Screening", &["ScreeningRetentionArgs"]),
     ("Exchange rates", &["RateSourceArgs", "OfferArgs"]),
     ("Payment methods and wallet", &["CatalogueArgs", "CatalogueFileArgs", "WalletArgs"]),
     ("Screening", &["ScreeningArgs"]),
@@ -38,7 +39,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
 const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 
 /// The part of the deployment that tells of a metric, by the beginning of its name.
-const TELLERS: [(&str, &str); 9] = [
+const TELLERS: [(&str, &str); 12] = [
     ("dropin_audit_", "settler"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
@@ -47,7 +48,10 @@ const TELLERS: [(&str, &str); 9] = [
     ("dropin_rates_", "settler"),
     ("dropin_notif", "notifier"),
     ("dropin_wallet_", "checkout-api"),
-    ("dropin_screening_", "checkout-api, admin-panel"),
+    ("dropin_screening_rules_", "checkout-api, settler, admin-panel"),
+    ("dropin_screening_decisions_", "checkout-api, settler"),
+    ("dropin_screening_failures_", "checkout-api, settler"),
+    ("dropin_screening_alarms", "checkout-api, settler"),
 ];
 
 /// What a deployment on SQLite does not tell, as it would stand in its /metrics.

@@ -57,6 +57,7 @@ pub use credential::{
     StoredCredentialPayment, VerificationCode,
 };
 pub use credential_vault::{CredentialVault, SealedCredential};
+pub use dropin_risk::IssuerChecks;
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, SecretKeys, Secrets, StashBinding, StashVault};

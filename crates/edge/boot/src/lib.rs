@@ -51,7 +51,7 @@ pub use process::{Failure, Process};
 pub use processor::{ProcessorArgs, ProcessorLimitArgs};
 pub use public::{PublicArgs, PublicUrls, check_reachable, public_url};
 pub use rates::{OfferArgs, RateSourceArgs};
-pub use retention::RetentionArgs;
+pub use retention::{RetentionArgs, ScreeningRetentionArgs};
 pub use screening::{ScreeningArgs, read_screening_rules};
 pub use secret::Secret;
 pub use service::serve;

@@ -120,7 +120,7 @@ fn page_of(request: &PanelRequest, current: &Current, tried: Option<Tried>, wron
         on: if is_posted { request.fields.is_ticked("screening") } else { merchant.screening.on },
         kept: own.text.clone().filter(|kept| text.as_ref() != Some(kept)),
         rules: text.unwrap_or_default(),
-        days: DAYS.iter().map(|(number, words)| Choice::new(number, words, days)).collect(),
+        days: DAYS.iter().map(|(number, words)| Choice::new(*number, *words, days)).collect(),
         fingerprint: fingerprint.to_string(),
         unusable,
         tried,

@@ -265,7 +265,7 @@ pub async fn who_has_paid_is_known_by_profile_or_browser(harness: Arc<Harness>) 
     assert_eq!(known(at(40), &[key(VelocityKey::Profile, 4)]).await, None, "another profile");
     // Through a rotation; once the older key is pruned, those who came between stay known.
     let (new_profile, pruned) = (rotated(&profile, 11), rotated(&device, 12));
-    assert_eq!(known(at(50), &[new_profile.clone()]).await, Some(at(10)));
+    assert_eq!(known(at(50), std::slice::from_ref(&new_profile)).await, Some(at(10)));
     assert_eq!(known(at(60), &[HashedVelocityKey { former: vec![], ..new_profile.clone() }]).await, Some(at(10)));
     assert_eq!(known(at(60), &[HashedVelocityKey { former: vec![], ..pruned }]).await, None);
     // Who comes again stays known, and who does not is forgotten.

@@ -105,6 +105,16 @@ statement! {
         WHERE velocity_count.revision = excluded.revision - 1";
 }
 
+fn read_counts(
+    (merchant, kind, hash, revision, counts): (Id, String, Vec<u8>, i64, Vec<u8>),
+) -> Result<(CountKey, CountRow), Fault> {
+    let merchant = MerchantId::new(merchant.0);
+    let key = kind.parse().map_err(|_unknown| corrupt("velocity_count", "the kind is unknown"))?;
+    let hash = read_hash(&hash, "velocity_count")?;
+    let counts = decode_counts(&counts)?;
+    Ok((CountKey { merchant, key, hash }, CountRow { revision, counts, is_changed: false }))
+}
+
 impl CountRows for PgConnection {
     fn insert_tries(&mut self, tries: &[&NewPaymentTry]) -> Result<HashSet<OrderId>, Fault> {
         let keys: Vec<_> =
@@ -169,15 +179,8 @@ impl CountRows for PgConnection {
             kinds: keys.iter().map(|key| key.key.as_str()).collect(),
             hashes: keys.iter().map(|key| key.hash.0.as_slice()).collect(),
         };
-        let found: Vec<(Id, String, Vec<u8>, i64, Vec<u8>)> = lock.load(self).in_table("velocity_count")?;
-        let row = |(merchant, kind, hash, revision, counts): (Id, String, Vec<u8>, i64, Vec<u8>)| {
-            let merchant = MerchantId::new(merchant.0);
-            let key = kind.parse().map_err(|_unknown| corrupt("velocity_count", "the kind is unknown"))?;
-            let hash = read_hash(&hash, "velocity_count")?;
-            let counts = decode_counts(&counts)?;
-            Ok((CountKey { merchant, key, hash }, CountRow { revision, counts, is_changed: false }))
-        };
-        found.into_iter().map(row).collect()
+        let found: Vec<_> = lock.load(self).in_table("velocity_count")?;
+        found.into_iter().map(read_counts).collect()
     }
 
     fn put_counts(&mut self, changed: &[ChangedCounts]) -> Result<(), Fault> {
