@@ -21,7 +21,7 @@ pub(crate) const FIELDS: &[&str] = &["csrf", "seen", "screening", "rules", "days
 pub(crate) const MAX_FORM_BYTES: usize = 4 * RulesFile::MAX_BYTES;
 
 /// How far back rules may be tried, in days.
-const DAYS: &[(&str, &str)] = &[("1", "a day"), ("7", "7 days"), ("30", "30 days"), ("90", "90 days")];
+const DAYS: &[(&str, &str)] = &[("1", "day"), ("7", "7 days"), ("30", "30 days"), ("90", "90 days")];
 /// Most payments that are listed one by one.
 const MAX_LISTED: usize = 20;
 
