@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { brotliCompressSync } from "node:zlib";
-import { build } from "esbuild";
 import { pseudoLocales } from "../pseudo.mjs";
+import { load } from "./source.mjs";
 
 const root = new URL("..", import.meta.url);
 const json = (path) => JSON.parse(readFileSync(new URL(path, root), "utf8"));
@@ -36,12 +36,6 @@ const MAY_BE_LONGER = { bankIban: ["ar"], copy: ["ru"] };
 
 /** Of each file as it is served, in bytes. */
 const MOST_BYTES = 1_800;
-
-async function load(path) {
-  const options = { absWorkingDir: new URL(".", root).pathname, entryPoints: [`src/${path}`], bundle: true, write: false, format: "esm" };
-  const { outputFiles } = await build(options);
-  return import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`);
-}
 
 const { resolveLocale } = await load("shared/locale.ts");
 const money = await load("frame/money.ts");
