@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "b1b9e171662a86ba";
+pub(crate) const VERSION: &str = "e6b226f0474f1181";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "21a03f0ae6e0",
-        sha384: "Tr6FxHXlC6Fbh0JSiuyDftMwzzLGi0V6Ghn/NX+u6g/cjJmLEXNw5vWmWjxvfRAr",
+        fingerprint: "096dbab1b39c",
+        sha384: "gemAXjFM9+lP5LKa2Ekc7WOvOFvpp7BA6toprOZbSFTnWy6z3C7vst49U0g0Hj8W",
     },
     Asset {
         path: "dropin.js.map",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "ce0efa273c65",
-        sha384: "qHgq4NYkfSgbjSQlxOVThF11PYD8emMT1NIwVU+ST3hjtSJfq055SlXqTggV0IO1",
+        fingerprint: "372d33a03f6c",
+        sha384: "akSb34Jh0f7I8yo4efyJ81gFM9++xkKxEbSD6SjpaMzE8j2/Jp4McEBn25ZJtRvQ",
     },
     Asset {
         path: "fallback.js",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "dd9ef4d0a1ec",
-        sha384: "BOeOFYto1sS2IpQLPki8uKTWA+r/hE48dEUo9f0dnGqLjfSMcG1Z7BtApXtRSZDG",
+        fingerprint: "6ea68c52c7b3",
+        sha384: "eBvktRUJiKJ+5lmc61a8V3VWw4yV8sbI0HpJxjfj3pFAQo7rhNoyZZZlH0OgUEt+",
     },
     Asset {
         path: "frame.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "8c3343efadf7",
-        sha384: "gDLa4eJk4k3/SJy01zzR7xqj/oLZtUtGmVcBSS5sIXYjVqRNhTDbOvQs2BsJRlw8",
+        fingerprint: "f96db495decb",
+        sha384: "C9AGVyZXborDdguhxlMJ/pL2PbKcOqt9gafRRzARm9HKan1jmQhFVtHhmKzFIT5y",
     },
     Asset {
         path: "frame.js.map",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "93308895509c",
-        sha384: "93LEu8MR5G/VDhOW0kJea+8a2JMTE5tESfVcOMUw5AjidR6RnrfkkguuB3IbaQx6",
+        fingerprint: "2228621bf2dc",
+        sha384: "MBgZ3f8Xk+z4U5ae3TVaRanHDCQzH7Jv2bRlTt60T62ro082zZQwvaXRd6fl3/Q/",
     },
     Asset {
         path: "locales/ar.json",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "7f6bde9ffef9",
-        sha384: "1JUI2LqPriQYIu4pPSq2hw2zKBBH45KTSMqUUnKq9TT0SeMqg+W1oAC7bOjcsmHY",
+        fingerprint: "96548efb895b",
+        sha384: "akFeLygvHNuczNMlI/9kdL+ZcROk8BrimA13hJjhKYnrpKSHxOgIXbC2D1/MaaYV",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -821,8 +821,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "90d0f0605962",
-        sha384: "JC7YtwXda+I50Yp9XLksqObhUXFLBB4/IrPbnXUsZdg32BYJA1Nu2nDo96o0zsQv",
+        fingerprint: "aa1cd9473c35",
+        sha384: "DmVU/U5M1F2XQ+buyTGHiDb9T1kEkGmp71Y5cVOV99Vdtvx6TlvUop5SRu1QIwZw",
     },
     Asset {
         path: "payment.js.map",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "e27b1b2dbc49",
-        sha384: "Xrtj3NswBk15el+B/hxz6OABnbn6g/3owgfOXwgssH6oiFPuvGMZMcaQUYcNiN2e",
+        fingerprint: "c720a4579f42",
+        sha384: "nIGnhPIWd1DDVz7XzDl033yYXtV5VQoifDqmOI5Bp/o4EuSeS4k1qPWNVKJOiCZp",
     },
     Asset {
         path: "progress.js",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js"),
         brotli: Some(include_bytes!("../dist/progress.js.br")),
         gzip: Some(include_bytes!("../dist/progress.js.gz")),
-        fingerprint: "997ca8aa5f94",
-        sha384: "b73LMQD9FogyK8vsANRUfqcDVCJ0Wyn/+Fru8pS2fb3o3vtQtkNojC7ikF+/fs2B",
+        fingerprint: "7a85d5e54c50",
+        sha384: "n4/UYkn42mvhUOsksAYFpCJXrKzV/ywR3EDA1Oh8ELyOjRKpgIv2KaIsJjGn3BZf",
     },
     Asset {
         path: "progress.js.map",
@@ -848,8 +848,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "7c9a96bf98d6",
-        sha384: "h0dKMHCsXiyRek1wmhpLSujveSEULN/90bw0lgYdwu4QrD1l3yOH0aGQRMBdgENq",
+        fingerprint: "102d3ad6c9dc",
+        sha384: "uX7Bym9CmptUCHSLS0YL03xSvIRAr8dkp/Mks+k3+IkN72Ve68yUNahM1ONBqjvC",
     },
     Asset {
         path: "saved.js",
@@ -857,8 +857,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "da7ee49d4d33",
-        sha384: "mH6uYrqfCmNSnQI9kSOk4bygDSIewS72AqxbvftzCV9VQViZmfOfwB0MOOjwLmnY",
+        fingerprint: "d02c57c0718c",
+        sha384: "X+tNYPm0/xXQW+fwB+vdUE3CQaGsM+pgBoL3J9CI3enZ3MEnJePQNunJocEl+xny",
     },
     Asset {
         path: "saved.js.map",

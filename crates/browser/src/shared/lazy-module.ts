@@ -15,7 +15,7 @@ const PAUSES_MS = [500, 1000, 2000, 4000];
 
 /** The part, from the folder of `base`. Fails where it cannot be had, or is another. `tries` have failed: browsers keep what became of an address. */
 export async function load<T>([address, integrity]: LazyModule, base: string | URL, tries = 0): Promise<T> {
-  const { href } = new URL(address + (tries > 0 ? `#${tries}` : ""), base);
+  const { href } = new URL(address + (tries > 0 ? `&${tries}` : ""), base);
   const link = document.createElement("link");
   try {
     // A browser without preloading of modules cannot check them.

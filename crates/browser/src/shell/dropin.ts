@@ -255,6 +255,8 @@ export class Dropin {
     if (this.waiting) return void this.waiting.push(run);
     this.waiting = [run];
     void insist<typeof Progress>(PROGRESS, this.base, (tries) => this.missed(tries)).then((part) => {
+      // Should the page put the drop-in back, its frame says everything anew.
+      if (part === null) this.waiting = undefined;
       if (part === null || this.retired) return;
       const { base, options, view } = this;
       this.progress = new part.Progress(view, {
