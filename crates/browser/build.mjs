@@ -195,7 +195,7 @@ const parts = { ...scripts, "dropin.d.ts": read("dropin.d.ts") };
 for (const name of ["frame", "challenge"]) parts[`${name}.html`] = page(read(`src/${name}/${name}.html`).toString(), parts);
 Object.assign(parts, textParts);
 
-const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts", "languages.json"].filter((path) => !path.endsWith(".rs")).sort();
+const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts", "languages.json", "mangled.json"].filter((path) => !path.endsWith(".rs")).sort();
 const outputs = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
 const version = hash("sha256", outputs.map(([path, bytes]) => `${path} ${hash("sha256", bytes, "hex")}\n`).join(""), "hex").slice(0, 16);
 const described = (bytes) => ({ size: bytes.length, sha384: hash("sha384", bytes, "base64") });

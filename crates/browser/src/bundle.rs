@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "e6b226f0474f1181";
+pub(crate) const VERSION: &str = "93e84560435f8fee";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "096dbab1b39c",
-        sha384: "gemAXjFM9+lP5LKa2Ekc7WOvOFvpp7BA6toprOZbSFTnWy6z3C7vst49U0g0Hj8W",
+        fingerprint: "4fe02d551e63",
+        sha384: "rSTpFBDrqYfUrMjARIRiMi++Oj6u/aH8OL7777FdUvWb8Se4yJCyToX7yFKjPmtM",
     },
     Asset {
         path: "dropin.js.map",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "372d33a03f6c",
-        sha384: "akSb34Jh0f7I8yo4efyJ81gFM9++xkKxEbSD6SjpaMzE8j2/Jp4McEBn25ZJtRvQ",
+        fingerprint: "326c37fa68fd",
+        sha384: "D2q3PfIUrGpyYS8hO9xT8u9+nJnE07KFpQOn45dQXBPlbJpOeGjEiPWk4GrAPZh2",
     },
     Asset {
         path: "fallback.js",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "96548efb895b",
-        sha384: "akFeLygvHNuczNMlI/9kdL+ZcROk8BrimA13hJjhKYnrpKSHxOgIXbC2D1/MaaYV",
+        fingerprint: "0d3f621b1a18",
+        sha384: "kx0oQLesWbVJ2qtSYa0thCx+DREmi6LZEluxZ8lvlOUS08BoKUCwmEP5ZI53aT0d",
     },
     Asset {
         path: "outcomes/ar.json",

@@ -102,6 +102,8 @@ export async function openShop({ path = "/", session, options = {}, context: kep
   shop.orders = () => world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body));
   shop.frameOf = () => page.frames().find((frame) => frame.url().includes("/frame.html"));
   if (wait) await shop.field("number").waitFor();
+  // The form is there before what masks and pays; most tests are about both.
+  if (wait === true) await shop.frame.locator("#code[aria-describedby]").waitFor({ state: "attached" });
   return shop;
 }
 

@@ -174,7 +174,7 @@ test("the texts are asked for beside the form's script; all that a payment under
 async function openWithPart(name, answer, session = world.mock.session()) {
   const context = await world.browser.newContext();
   await context.route(`**/${name}*`, answer);
-  return openShop({ session, context });
+  return openShop({ session, context, wait: "form" });
 }
 
 const busy = (shop) => until(async () => (await shop.frame.locator("form").getAttribute("aria-busy")) === "true", "the form to be busy");
