@@ -8,6 +8,7 @@ use dropin_kernel::Timestamp;
 use dropin_money::{Amount, Currency};
 use dropin_order::{OpState, Order, OrderState, RefundState};
 use dropin_ports::{Actor, DeliveryState};
+use dropin_risk::{Decision, ReasonCode, VelocityWindow};
 use dropin_session::SessionStateKind;
 
 use crate::escape::Visible;
@@ -171,6 +172,48 @@ pub(crate) fn contract_badge(state: ContractStateKind) -> Html {
     badge(kind, &words(state.as_str()))
 }
 
+/// What screening decided.
+pub(crate) fn decision_badge(decision: Decision) -> Html {
+    let (kind, words) = match decision {
+        Decision::Allow => ("good", "Allowed"),
+        Decision::Challenge => ("wait", "Had to authenticate"),
+        Decision::Review => ("wait", "For a person to review"),
+        Decision::Block => ("bad", "Blocked, the processor was not asked"),
+    };
+    badge(kind, words)
+}
+
+/// A reason of screening, in words.
+pub(crate) fn reason(code: &ReasonCode) -> String {
+    match code {
+        ReasonCode::Factor(factor) => words(factor.as_str()),
+        ReasonCode::Velocity(name) => {
+            format!(
+                "Too many {} by {} in {}",
+                lower(name.measure.as_str()),
+                lower(name.key.as_str()),
+                span(name.window)
+            )
+        }
+        ReasonCode::Rule(name) => format!("Rule {}", name.as_str()),
+        ReasonCode::BlockList(kind) => format!("On the block list of {}", lower(kind.as_str())),
+        ReasonCode::AllowList(kind) => format!("On the allow list of {}", lower(kind.as_str())),
+        other => words(&other.to_string()),
+    }
+}
+
+fn lower(code: &str) -> String {
+    words(code).to_lowercase()
+}
+
+fn span(window: VelocityWindow) -> String {
+    match window {
+        VelocityWindow::Hour => "an hour".to_owned(),
+        VelocityWindow::Day => "a day".to_owned(),
+        other => lower(other.as_str()),
+    }
+}
+
 /// A code as words: `CARD_REFUSED` is `Card refused`.
 pub(crate) fn words(code: &str) -> String {
     let lower = code.replace('_', " ").to_ascii_lowercase();
@@ -221,6 +264,16 @@ mod tests {
     fn an_actor_is_shown_in_words() {
         let shown = [Actor::CommandLine("root".to_owned()), Actor::Operator("ana".to_owned()), Actor::System];
         assert_eq!(shown.map(|one| actor(&one)), ["command by root", "operator ana", "Dropin"]);
+    }
+
+    #[test]
+    fn reasons_of_screening_are_words() {
+        let shown = |code: &str| reason(&code.parse().unwrap());
+        assert_eq!(shown("NEW_SHOPPER"), "New shopper");
+        assert_eq!(shown("DEVICE_CARDS_HOUR"), "Too many cards by device in an hour");
+        assert_eq!(shown("SESSION_TRIES_TEN_MINUTES"), "Too many tries by session in ten minutes");
+        assert_eq!(shown("RULE_LARGE_ABROAD"), "Rule LARGE_ABROAD");
+        assert_eq!(shown("BLOCK_EMAIL_DOMAINS"), "On the block list of email domains");
     }
 
     #[test]

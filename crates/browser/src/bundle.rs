@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "93e84560435f8fee";
+pub(crate) const VERSION: &str = "c2bf23553afbe987";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "6ea68c52c7b3",
-        sha384: "eBvktRUJiKJ+5lmc61a8V3VWw4yV8sbI0HpJxjfj3pFAQo7rhNoyZZZlH0OgUEt+",
+        fingerprint: "4facc5b4d3b5",
+        sha384: "jIRyThTrJtzWMlaDe3RFRKhJvh6HHtMDFNwQCQS5P/83icHxNx5E/sBgVq1D3bOF",
     },
     Asset {
         path: "frame.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "f96db495decb",
-        sha384: "C9AGVyZXborDdguhxlMJ/pL2PbKcOqt9gafRRzARm9HKan1jmQhFVtHhmKzFIT5y",
+        fingerprint: "d55fa55bb3f9",
+        sha384: "y2FWIqGLiXZ1vli/wRSbhd8P3fInBehQt58b35XYJEmIg6h6Vdwlu2O4shxH8h/0",
     },
     Asset {
         path: "frame.js.map",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "2228621bf2dc",
-        sha384: "MBgZ3f8Xk+z4U5ae3TVaRanHDCQzH7Jv2bRlTt60T62ro082zZQwvaXRd6fl3/Q/",
+        fingerprint: "cab6951713d7",
+        sha384: "3RHqnjTSF8MeDVHnfbwUNLJ3MzVhViSyUjqqia8N72SGziwl3SyreNscz3b63aja",
     },
     Asset {
         path: "locales/ar.json",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "0d3f621b1a18",
-        sha384: "kx0oQLesWbVJ2qtSYa0thCx+DREmi6LZEluxZ8lvlOUS08BoKUCwmEP5ZI53aT0d",
+        fingerprint: "e16199eda590",
+        sha384: "vffm/LsBgEvHcdp6SDRt7kT6Vw3ojG7h5XLk+oqrC57QRi7mOv/fBowv7KTsHyrA",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -821,8 +821,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "aa1cd9473c35",
-        sha384: "DmVU/U5M1F2XQ+buyTGHiDb9T1kEkGmp71Y5cVOV99Vdtvx6TlvUop5SRu1QIwZw",
+        fingerprint: "9d3e3670deb9",
+        sha384: "IvglDbPj9MvZB7iGoeICywrdUXbI4AYax5mnTA2oNCIqB/6BvGDUn2B6kE7sTdTg",
     },
     Asset {
         path: "payment.js.map",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "c720a4579f42",
-        sha384: "nIGnhPIWd1DDVz7XzDl033yYXtV5VQoifDqmOI5Bp/o4EuSeS4k1qPWNVKJOiCZp",
+        fingerprint: "e391ee241d63",
+        sha384: "TuSmE3fleCTEI662ASj6xD0zwXpLWDYPpjW3TTTv+TQ/BKp+yLZ3zKs35wz/t/CJ",
     },
     Asset {
         path: "progress.js",
@@ -857,8 +857,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "d02c57c0718c",
-        sha384: "X+tNYPm0/xXQW+fwB+vdUE3CQaGsM+pgBoL3J9CI3enZ3MEnJePQNunJocEl+xny",
+        fingerprint: "c1e298cad973",
+        sha384: "ZVYYWd6uNVIQE3HOq4WMtf3fvkyRGjMP9+vS+PiAMc0TorWz2RGIUdVFx5+f3d24",
     },
     Asset {
         path: "saved.js.map",
