@@ -32,8 +32,7 @@ const KEPT: &[&str] = &[
 ];
 
 /// Words that German took over.
-const SHARED: &[&str] =
-    &["authenticator", "sandbox", "test", "shop", "origins", "domain", "name", "code", "factor_authenticator"];
+const SHARED: &[&str] = &["authenticator", "sandbox", "test", "shop", "origins", "domain", "name", "code"];
 
 fn files(folder: &str, ending: &str) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
