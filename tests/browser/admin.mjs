@@ -24,7 +24,7 @@ async function judge(page, problems) {
   const wide = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
   if (0 < wide) problems.push(`${where}: ${wide} pixels wider than the screen`);
   const cut = await page.evaluate(() => [...document.querySelectorAll("button, .button, .badge, h1, h2, th, dt, label, .hint, .tile, nav.side a")]
-    .filter((one) => one.checkVisibility() && !one.closest(".hidden") && getComputedStyle(one).overflowX !== "visible" && one.clientWidth + 1 < one.scrollWidth)
+    .filter((one) => one.checkVisibility() && !one.closest(".hidden") && 0 < one.clientWidth && one.clientWidth + 1 < one.scrollWidth)
     .map((one) => one.textContent.trim()));
   for (const text of cut) problems.push(`${where}: "${text}" is cut off`);
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Failure, Parts, WebhookArgs};
+use dropin_boot::{Context, Failure, Parts, ScreeningArgs, WebhookArgs};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_ports::{Acting, OperatorStore, StoreError};
 use dropin_usecases::access::Merchants;
@@ -21,6 +21,9 @@ pub struct AdminPanelArgs {
     /// Where endpoints of merchants may be.
     #[command(flatten)]
     pub webhook: WebhookArgs,
+    /// Screening of payments.
+    #[command(flatten)]
+    pub screening: ScreeningArgs,
 }
 
 /// Finds out whether anybody can sign in.
@@ -63,6 +66,7 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
     let (clock, ids) = (context.clock.clone(), context.ids.clone());
     let catalogue = settings.payments.methods.known()?;
     let processor = settings.payments.open(context).await?;
+    let screening_rules = settings.screening.open(context).await?;
     let secrets = context.master_key().await?;
     let policy = if context.is_sandbox() { SecondFactorPolicy::Optional } else { SecondFactorPolicy::Required };
     let operators =
@@ -78,11 +82,13 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
     };
     let deps = PanelDeps {
         operators: operators.clone(),
-        payments: payments(context, processor.clone(), catalogue.into(), None),
+        payments: payments(context, processor.clone(), catalogue.into(), None).await,
         contracts: context.contracts(),
         notifications: Notifications { store: store.clone(), clock: clock.clone(), ids: ids.clone() },
         merchants,
         access: store.clone(),
+        screening_rules: screening_rules.clone(),
+        screenings: store.clone(),
         sessions: store.clone(),
         audit: store.clone(),
         audit_log: store.clone(),
@@ -104,5 +110,6 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         is_https: context.is_https,
     };
     let parts = Parts::new().with_master_key(secrets.id()).mount("", configure(deps)).register_metrics(processor);
+    let parts = parts.register_metrics(screening_rules);
     Ok((parts, FirstOperator(operators)))
 }

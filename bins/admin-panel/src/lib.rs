@@ -22,8 +22,8 @@ use std::sync::Arc;
 use actix_web::web;
 use dropin_http::Flows;
 use dropin_ports::{
-    AccessStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore, SessionStore,
-    WalletStore, WebhookSender,
+    AccessStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore, ScreeningStore,
+    SessionStore, WalletStore, WebhookSender,
 };
 use dropin_usecases::access::Merchants;
 use dropin_usecases::audit::Audit;
@@ -31,6 +31,7 @@ use dropin_usecases::contracts::Contracts;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::Operators;
 use dropin_usecases::payments::Payments;
+use dropin_usecases::screening::ScreeningRules;
 
 pub use assemble::{AdminPanelArgs, FirstOperator, assemble, assemble_with};
 pub use routes::{Access, PanelRoute, ROUTES};
@@ -53,6 +54,10 @@ pub struct PanelDeps {
     pub merchants: Merchants,
     /// The same, to be read.
     pub access: Arc<dyn AccessStore>,
+    /// The rules that payments are screened by.
+    pub screening_rules: Arc<ScreeningRules>,
+    /// What screening made of payments.
+    pub screenings: Arc<dyn ScreeningStore>,
     /// Sessions.
     pub sessions: Arc<dyn SessionStore>,
     /// Everything about one Order.

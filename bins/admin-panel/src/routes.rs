@@ -3,9 +3,10 @@
 use actix_web::http::Method;
 use actix_web::{HttpRequest, Route, web};
 use dropin_access::operator::PanelAction;
+use dropin_http::BodyLimit;
 
 use crate::guard::{to, to_anybody};
-use crate::screens::merchants::{endpoints, settings};
+use crate::screens::merchants::{endpoints, screening, settings};
 use crate::screens::{
     accept, account, approvals, audit, contracts, export, ledger, many, merchants, notifications, operations,
     operators, orders, overview, rates, review, search, sessions, sign_in,
@@ -156,6 +157,9 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/merchants/{id}/settings", Allowed(A::ChangeMerchant), settings::FIELDS, || to(settings::set)),
     post("/merchants/{id}/methods", Allowed(A::ChangeMerchant), settings::METHOD_FIELDS, || to(settings::set_methods)),
     post("/merchants/{id}/rates", Allowed(A::ChangeMerchant), settings::RATE_FIELDS, || to(settings::set_rates_of)),
+    get("/merchants/{id}/screening", Allowed(A::ManageScreening), &["done"], || to(screening::show)),
+    post("/merchants/{id}/screening", Allowed(A::ManageScreening), screening::FIELDS, || to(screening::set)),
+    post("/merchants/{id}/screening/try", Allowed(A::ManageScreening), screening::FIELDS, || to(screening::test)),
     post("/merchants/{id}/users", Allowed(A::ManageApiUsers), &["csrf", "permission[]", "note"], || {
         to(merchants::add_user)
     }),
@@ -232,6 +236,8 @@ pub(crate) fn mount(config: &mut web::ServiceConfig) {
     for path in paths {
         let rows = || ROUTES.iter().filter(|route| route.path == path);
         let resource = web::resource(path).app_data(ResourceRoutes(rows().collect()));
+        let takes_rules = rows().any(|route| route.fields == screening::FIELDS);
+        let resource = if takes_rules { resource.app_data(BodyLimit(screening::MAX_FORM_BYTES)) } else { resource };
         let resource = rows().fold(resource, |resource, route| {
             let resource = resource.route((route.handler)().method(route.method.clone()));
             match route.method == Method::GET {

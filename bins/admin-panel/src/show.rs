@@ -8,6 +8,7 @@ use dropin_kernel::Timestamp;
 use dropin_money::{Amount, Currency};
 use dropin_order::{OpState, Order, OrderState, RefundState};
 use dropin_ports::{Actor, DeliveryState};
+use dropin_risk::{Decision, ReasonCode};
 use dropin_session::SessionStateKind;
 
 use crate::escape::Visible;
@@ -175,6 +176,33 @@ pub(crate) fn contract_badge(state: ContractStateKind) -> Html {
     badge(kind, &words(state.as_str()))
 }
 
+/// What screening decided.
+pub(crate) fn decision_badge(decision: Decision) -> Html {
+    let t = texts();
+    let (kind, words) = match decision {
+        Decision::Allow => ("good", t.decision_allow),
+        Decision::Challenge => ("wait", t.decision_challenge),
+        Decision::Review => ("wait", t.decision_review),
+        Decision::Block => ("bad", t.decision_block),
+    };
+    badge(kind, words)
+}
+
+/// A reason of screening, in words.
+pub(crate) fn reason(code: &ReasonCode) -> String {
+    let t = texts();
+    match code {
+        ReasonCode::Factor(factor) => words(factor.as_str()),
+        ReasonCode::Velocity(name) => {
+            t.too_many(t.part(name.measure.as_str()), t.part(name.key.as_str()), t.part(name.window.as_str()))
+        }
+        ReasonCode::Rule(name) => t.rule_named(name.as_str()),
+        ReasonCode::BlockList(kind) => t.on_block_list(t.part(kind.as_str())),
+        ReasonCode::AllowList(kind) => t.on_allow_list(t.part(kind.as_str())),
+        other => words(&other.to_string()),
+    }
+}
+
 /// A code as words: `CARD_REFUSED` is `Card refused`.
 pub(crate) fn words(code: &str) -> String {
     texts().code(code)
@@ -247,6 +275,16 @@ mod tests {
     fn what_is_marked_in_a_text_is_code_or_a_link() {
         assert_eq!(marked("Run `dropin <x>`.").0, "Run <code>dropin &lt;x&gt;</code>.");
         assert_eq!(linked("Or [look \"there\"].", "/a?b&c").0, "Or <a href=\"/a?b&amp;c\">look &#34;there&#34;</a>.");
+    }
+
+    #[test]
+    fn reasons_of_screening_are_words() {
+        let shown = |code: &str| reason(&code.parse().unwrap());
+        assert_eq!(shown("NEW_SHOPPER"), "New shopper");
+        assert_eq!(shown("DEVICE_CARDS_HOUR"), "Too many cards by device in an hour");
+        assert_eq!(shown("SESSION_TRIES_TEN_MINUTES"), "Too many tries by session in ten minutes");
+        assert_eq!(shown("RULE_LARGE_ABROAD"), "Rule LARGE_ABROAD");
+        assert_eq!(shown("BLOCK_EMAIL_DOMAINS"), "On the block list of email domains");
     }
 
     #[test]

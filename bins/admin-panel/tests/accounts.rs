@@ -79,6 +79,50 @@ async fn a_merchants_settings_are_set_as_they_are_shown() {
 }
 
 #[actix_web::test]
+async fn screening_is_switched_and_its_rules_are_set_with_mistakes_shown() {
+    let world = World::new().await;
+    let developer = world.operator(OperatorRole::Developer, Some(world.ana)).await;
+    let path = format!("/merchants/{}/screening", world.ana);
+    let send = async |path: &str, seen: &str, rules: &str| {
+        let fields = [("seen", seen), ("screening", "on"), ("rules", rules), ("days", "7")];
+        world.post(&developer, path, &fields).await
+    };
+    let kept = async || {
+        let rules = world.deps.access.find_screening_rules(world.ana).await.unwrap().unwrap();
+        (world.merchant(world.ana).await.screening.on, rules.revision, rules.text)
+    };
+    let page = world.get(Some(&developer), &path).await;
+    assert_eq!((page.status, page.field("seen").as_str()), (StatusCode::OK, "0"), "{}", page.text);
+    let wrong = "\n\n[weights]\n NEW_SHOPPER = 500 # <b>\n";
+    for path in [path.clone(), format!("{path}/try")] {
+        let page = send(&path, "0", wrong).await;
+        assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", page.text);
+        assert!(page.text.contains("Line 4, column 16: must be a whole number"), "{}", page.text);
+        assert!(page.text.contains("\n\n\n[weights]\n NEW_SHOPPER = 500 # &lt;b&gt;\n</textarea>"), "{}", page.text);
+    }
+    assert_eq!(kept().await, (false, 0, None), "neither of them");
+    let rules = "[block]\nEMAIL_DOMAINS = ['spam.example']\n";
+    let set = send(&path, "0", rules).await;
+    assert_eq!(set.location(), format!("{path}?done=saved"), "{}", set.text);
+    assert_eq!(kept().await, (true, 1, Some(rules.to_owned())));
+    let page = world.get(Some(&developer), &path).await;
+    assert!(page.text.contains("spam.example") && page.text.contains("value=\"on\" checked"), "{}", page.text);
+    let stale = send(&path, "0", "[weights]\nNEW_SHOPPER = 6\n").await;
+    assert_eq!(stale.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(stale.text.contains("Somebody else changed") && stale.text.contains("NEW_SHOPPER = 6"), "{}", stale.text);
+    assert!(stale.text.contains("spam.example"), "what holds now stands beside it: {}", stale.text);
+    assert_eq!(kept().await, (true, 1, Some(rules.to_owned())));
+    let long = send(&path, "1", &"#".repeat(256 * 1024 + 1)).await;
+    assert!(long.text.contains("256 KiB"), "{}", long.status);
+    let cleared = world.post(&developer, &path, &[("seen", "1"), ("rules", " \n")]).await;
+    assert_eq!(cleared.status, StatusCode::SEE_OTHER);
+    assert_eq!(kept().await, (false, 2, None));
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let log = world.log(&owner, world.ana).await;
+    assert!(log.contains("ScreeningRules") && !log.contains("spam.example"), "{log}");
+}
+
+#[actix_web::test]
 async fn methods_and_rates_are_set_one_by_one() {
     let world = World::new().await;
     let owner = world.operator(OperatorRole::Owner, None).await;

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use clap::Args;
 use dropin_access::{Origin, WalletDomain};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, Mode, Parts, PublicArgs, StashArgs, WalletArgs,
-    keep_memory_private, public_url,
+    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, Mode, Parts, PublicArgs, ScreeningArgs, StashArgs,
+    WalletArgs, keep_memory_private, public_url,
 };
 use dropin_keyring::MasterKey;
 use dropin_payments::{PaymentArgs, payments};
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::catalogue::MethodLists;
-use dropin_usecases::payments::{Checkouts, PollThrottle, Shopper};
+use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper};
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers, WalletSessions};
 use dropin_wallet_client::{WalletClient, WalletClientConfig};
 
@@ -43,6 +43,9 @@ pub struct CheckoutApiArgs {
     /// Payment methods.
     #[command(flatten)]
     pub catalogue: CatalogueArgs,
+    /// Screening of payments.
+    #[command(flatten)]
+    pub screening: ScreeningArgs,
     /// Whether the API documents are served.
     #[command(flatten)]
     pub docs: DocsArgs,
@@ -58,7 +61,11 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
     let catalogue = Arc::new(settings.catalogue.open(&settings.payments.methods)?);
     let processor = settings.payments.open(context).await?;
     let credentials = context.credential_keys().await?;
-    let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials.clone()));
+    let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials.clone())).await;
+    let screening_rules = settings.screening.open(context).await?;
+    let screening = payments.screening.clone().with_rules((*screening_rules).clone());
+    let screening = screening.with_keyring(context.velocity_keys().await?);
+    let payments = Payments { screening, ..payments };
     let keys = context.stash_keys(settings.stash.lifetime()).await?;
     let public = settings.public.urls(context.mode)?;
     if context.is_public_production {
@@ -111,6 +118,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         stop: context.stop.clone(),
     };
     let docs = settings.docs.shown(context.mode);
+    let screening_metrics = merchant.checkouts.payments.screening.metrics();
     let clock = context.clock.clone();
     Ok(Parts::new()
         .with_master_key(secrets.id())
@@ -120,6 +128,8 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         .mount(context.prefixes.asset, openapi::shopper::DOCS.added_to(docs, configure(shopper)))
         .mount("", configure_association(association))
         .register_metrics(processor)
+        .register_metrics(screening_rules)
+        .register_metrics(screening_metrics)
         .register_metrics(Arc::new(certificates.clone()))
         .run("wallet certificates", watch_certificates(certificates, context.stop.clone())))
 }

@@ -66,6 +66,7 @@ async fn run_pay(
         country: request.country,
         method,
         stash_id,
+        email: request.email,
         fingerprint: fingerprint.into_string(),
         capture: request.capture,
         return_url,

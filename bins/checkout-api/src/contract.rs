@@ -40,6 +40,7 @@ async fn run_open(
         country: request.country,
         method: request.method,
         stash_id: request.stash_id,
+        email: request.email,
         fingerprint: request.fingerprint.into_string(),
         return_url: Some(request.return_url),
         billing_profile_reference: request.billing_profile_reference,

@@ -173,6 +173,22 @@ async fn a_redirect_leads_the_shopper_on() {
 }
 
 #[actix_web::test]
+async fn a_shopper_who_has_to_authenticate_and_cannot_come_back_is_told_of() {
+    let api = Api::start().await;
+    api.wallet("shop.example").await;
+    let reason = DeclineReason::AuthenticationFailed;
+    for (reference, back, code) in [
+        ("order-1", Value::Null, "SHOPPER_AUTHENTICATION_REQUIRED"),
+        ("order-2", json!("https://shop.example/back"), "PAYMENT_DECLINED"),
+    ] {
+        api.bank.will_say(ProcessorReply::Declined { reason, retryable: false, credential: None });
+        let told = api.ask("", &api.tokened(reference, "{}", json!({"Return": back})).await).await;
+        told.is_error(402, code);
+        assert!(told.json()["OrderId"].is_string(), "{told:?}");
+    }
+}
+
+#[actix_web::test]
 async fn everything_that_moves_money_is_replayed_under_its_key() {
     let api = Api::start().await;
     let keyed = async |what: &str, key: &str, body: &Value| {

@@ -7,7 +7,7 @@ use actix_web::http::Method;
 use common::{Answer, Api, redirect};
 use dropin_money::{Amount, Currency};
 use dropin_order::DeclineReason;
-use dropin_ports::ProcessorReply;
+use dropin_ports::{IssuerChecks, ProcessorReply};
 use serde_json::json;
 
 const NOBODY: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
@@ -21,7 +21,13 @@ async fn away(api: &Api, reference: &str) -> String {
 
 fn approved() -> ProcessorReply {
     let amount = Amount::from_minor(Currency::Usd, 2_000).ok();
-    ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount,
+        captured: false,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 /// A page for people, which nobody keeps, that runs nothing and says nothing of where it was.

@@ -26,7 +26,10 @@ fn path(api: &Api, url: &str) -> String {
 }
 
 async fn ready() -> Api {
-    let api = Api::start().await;
+    offering(Api::start().await).await
+}
+
+async fn offering(api: Api) -> Api {
     api.origins(&[PAGE.1]).await;
     api.wallet("shop.example").await;
     api
@@ -206,4 +209,23 @@ async fn a_token_is_no_card_and_a_card_no_token() {
     let wrong = api.cart("order-5", json!({"PaymentMethod": null, "StashId": null}));
     api.ask("", &wrong).await.is_refused_for(&["PaymentMethod FIELD_MISSING"]);
     assert!(api.bank.asked.lock().unwrap().is_empty());
+}
+
+/// Screening wants a challenge, or one and a person: a token without a way back is the one means of payment whose shopper cannot be sent to a page.
+#[actix_web::test]
+async fn a_token_whose_shopper_has_to_authenticate_needs_a_way_back() {
+    for decision in ["CHALLENGE", "REVIEW"] {
+        let api = Api::start_screened(&format!("[rules]\nALL = 'BILLING_COUNTRY not_in ZA then {decision}'")).await;
+        let api = offering(api).await;
+        let token = api.tokened("order-1", "{}", json!({})).await;
+        let refused = api.ask("", &token).await;
+        refused.is_error(402, "SHOPPER_AUTHENTICATION_REQUIRED");
+        assert!(!refused.order().is_empty() && !refused.text.contains("Screening"), "{refused:?}");
+        assert!(api.bank.asked.lock().unwrap().is_empty(), "nothing is asked");
+        let back = json!({"Return": "https://shop.example/"});
+        let token = api.tokened("order-2", "{}", back).await;
+        let paid = api.ask("", &token).await.json();
+        let held = decision == "REVIEW";
+        assert_eq!((paid["State"].as_str(), paid["UnderReview"].as_bool()), (Some("PAYMENT_AUTHORIZED"), Some(held)));
+    }
 }

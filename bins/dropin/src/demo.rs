@@ -108,9 +108,10 @@ pub(crate) async fn merchant(merchants: &Merchants, file: &Path, shop_url: &str)
         currencies: Currency::ALL.to_vec(),
     };
     let created = merchants.create(wanted).await?;
-    // The shop knows its customer, and names them by reference.
-    let saved_cards = MerchantSettings { saved_cards_offered: Some(true), ..MerchantSettings::default() };
-    merchants.set(created.merchant_id, saved_cards).await?;
+    // The shop knows its customer, and names them by reference. Its payments are screened, as those of production are.
+    let settings =
+        MerchantSettings { saved_cards_offered: Some(true), screening: Some(true), ..MerchantSettings::default() };
+    merchants.set(created.merchant_id, settings).await?;
     let made = Credentials { shop_url: Some(shop_url.to_owned()), ..credentials(created) };
     files::write_private(file, &serde_json::to_string_pretty(&made)?)?;
     Ok(made)

@@ -17,10 +17,20 @@ pub struct SandboxCard {
     pub does: &'static str,
     verdict: Verdict,
     contract: ContractBehaviour,
+    failed_check: Option<IssuerCheck>,
+}
+
+/// What an issuer checks beside the payment itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum IssuerCheck {
+    /// Whether the billing address is the card's.
+    Address,
+    /// Whether the verification code is the card's.
+    Code,
 }
 
 /// Every published test number (docs/SPECIFICATION.md#test-numbers). Pages, tools and documents that name a number take it from here.
-pub const TEST_CARDS: [SandboxCard; 20] = [
+pub const TEST_CARDS: [SandboxCard; 22] = [
     test_card("4242424242424242", "Visa", "Pays", Verdict::Approve(Scenario::Plain)),
     test_card("4000000000000002", "Visa", "Is declined", Verdict::Decline(Reason::GenericDecline)),
     test_card("4000000000009995", "Visa", "Is declined for lack of money", Verdict::Decline(Reason::InsufficientFunds)),
@@ -67,6 +77,8 @@ pub const TEST_CARDS: [SandboxCard; 20] = [
         "Pays, though the processor answers with an error first",
         Verdict::Approve(Scenario::LostAnswer),
     ),
+    differing_card("4000000000000036", "Pays, though the issuer knows another address", IssuerCheck::Address),
+    differing_card("4000000000000101", "Pays, though the code is not the card's", IssuerCheck::Code),
     contract_card(
         "4000002500003155",
         "Pays; the bank's page comes up when it is stored",
@@ -96,7 +108,12 @@ pub const TEST_CARDS: [SandboxCard; 20] = [
 ];
 
 const fn test_card(number: &'static str, scheme: &'static str, does: &'static str, verdict: Verdict) -> SandboxCard {
-    SandboxCard { number, scheme, does, verdict, contract: ContractBehaviour::Plain }
+    SandboxCard { number, scheme, does, verdict, contract: ContractBehaviour::Plain, failed_check: None }
+}
+
+/// One of the Visa numbers that pay, though what the issuer checks differs.
+const fn differing_card(number: &'static str, does: &'static str, check: IssuerCheck) -> SandboxCard {
+    SandboxCard { failed_check: Some(check), ..test_card(number, "Visa", does, Verdict::Approve(Scenario::Plain)) }
 }
 
 /// One of the Visa numbers that are published for contracts.
@@ -105,7 +122,7 @@ const fn contract_card(number: &'static str, does: &'static str, contract: Contr
         ContractBehaviour::AuthenticateAlways => Verdict::Await(Stage::Page),
         _ => Verdict::Approve(Scenario::Plain),
     };
-    SandboxCard { number, scheme: "Visa", does, verdict, contract }
+    SandboxCard { contract, ..test_card(number, "Visa", does, verdict) }
 }
 
 /// What a number does beside its verdict, when the card is stored or charged again.
@@ -178,8 +195,29 @@ impl SandboxCard {
                 authenticate(capabilities)
             }
             ContractBehaviour::AuthenticateAlways => authenticate(capabilities),
+            // Whether the payment is declined, the issuer says after the page.
+            _ if capabilities.challenge && self.verdict != Verdict::Silence => authenticate(capabilities),
             _ => self.verdict.when_possible(capabilities),
         }
+    }
+
+    /// What happens once the shopper has authenticated, whoever asked for that.
+    pub(crate) fn authenticated(&self, review_allowed: bool) -> Verdict {
+        match self.verdict {
+            Verdict::Await(_) | Verdict::Silence => Verdict::Approve(Scenario::Plain),
+            Verdict::ApproveUnderReview if !review_allowed => Verdict::Decline(Reason::GenericDecline),
+            verdict => verdict,
+        }
+    }
+
+    /// Whether the billing address is the card's; `None` unless the number says so, since no address is sent.
+    pub(crate) fn address_matches(&self) -> Option<bool> {
+        (self.failed_check == Some(IssuerCheck::Address)).then_some(false)
+    }
+
+    /// Whether a code that is sent is the card's.
+    pub(crate) fn code_matches(&self) -> bool {
+        self.failed_check != Some(IssuerCheck::Code)
     }
 
     /// What happens when the stored card is charged. The shopper has authenticated when it was stored, so a merchant is asked for no page but by the
@@ -191,6 +229,7 @@ impl SandboxCard {
         match (self.contract, self.verdict) {
             (ContractBehaviour::ShortOfMoneyLater, _) => Verdict::Decline(Reason::InsufficientFunds),
             (ContractBehaviour::AuthenticateAlways, _) => authenticate(capabilities),
+            (_, verdict) if capabilities.challenge => verdict.challenged(capabilities),
             (_, Verdict::Await(_)) if is_by_merchant => Verdict::Approve(Scenario::Plain),
             (_, Verdict::Await(_)) => authenticate(capabilities),
             (_, verdict) => verdict.when_possible(capabilities),
@@ -225,6 +264,14 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
+    /// The bank's page first, where a payment would be approved.
+    pub(crate) fn challenged(self, capabilities: CallerCapabilities) -> Self {
+        match self {
+            Self::Approve(_) | Self::ApproveUnderReview | Self::Await(_) => authenticate(capabilities),
+            Self::Decline(_) | Self::Silence => self,
+        }
+    }
+
     /// The same, unless the caller cannot do what it takes.
     fn when_possible(self, capabilities: CallerCapabilities) -> Self {
         match self {
@@ -240,13 +287,15 @@ const fn authenticate(capabilities: CallerCapabilities) -> Verdict {
     if capabilities.return_url { Verdict::Await(Stage::Page) } else { Verdict::Decline(Reason::AuthenticationRequired) }
 }
 
-/// What the caller can do beyond yes and no.
+/// What the caller can do beyond yes and no, and what it asks for.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CallerCapabilities {
     /// Send the shopper to a page, and receive them again.
     pub(crate) return_url: bool,
     /// Have somebody look at a payment.
     pub(crate) review: bool,
+    /// It asks that the shopper authenticate, whatever the card.
+    pub(crate) challenge: bool,
 }
 
 impl Card {
@@ -278,6 +327,11 @@ impl Card {
     /// The last four digits, the only part of the number that is kept.
     pub(crate) fn last4(&self) -> &str {
         &self.number[self.number.len() - 4..]
+    }
+
+    /// Whether a code was sent.
+    pub(crate) const fn has_code(&self) -> bool {
+        self.verification_code.is_some()
     }
 
     /// The last month in which it is good, as `2031-12`.

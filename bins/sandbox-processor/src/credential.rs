@@ -157,7 +157,11 @@ pub(crate) fn judge(
         (Some(credential), Some(id)) => is_agreement(store, credential, id)?,
         (_, linked) => linked.is_none() && !payment.credential_use.is_by_merchant(),
     };
-    let capabilities = CallerCapabilities { return_url: asked.return_url.is_some(), review: asked.review_allowed };
+    let capabilities = CallerCapabilities {
+        return_url: asked.return_url.is_some(),
+        review: asked.review_allowed,
+        challenge: asked.challenge,
+    };
     Ok((verdict(credential.as_ref(), payment, is_linked, capabilities, now), credential))
 }
 

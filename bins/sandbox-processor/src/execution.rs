@@ -196,6 +196,8 @@ fn new_operation(
         return_url: asked.and_then(|asked| asked.return_url.clone()),
         shopper_country: asked.and_then(|asked| asked.shopper_country.clone()),
         review_allowed: asked.is_some_and(|asked| asked.review_allowed),
+        challenge: asked.is_some_and(|asked| asked.challenge),
+        has_code: asked.is_some_and(|asked| asked.has_code),
         under_review: decision.under_review,
         stage: decision.stage,
         page_token: None,

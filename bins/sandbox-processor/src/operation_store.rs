@@ -86,10 +86,11 @@ statement! {
         received: i64 => BigInt,
         due_at: Option<i64> => Nullable<BigInt>,
         due_outcome: Option<Outcome> => Nullable<Text>,
+        under_review: bool => Bool,
         key: &'a str => Text,
     }
-    "UPDATE operations SET outcome = ?, reason = ?, retryable = ?, stage = ?, received = ?, due_at = ?, due_outcome = ? \
-    WHERE key = ?";
+    "UPDATE operations SET outcome = ?, reason = ?, retryable = ?, stage = ?, received = ?, due_at = ?, due_outcome = ?, \
+        under_review = ? WHERE key = ?";
 }
 
 /// Writes what has changed of an operation, and journals it.
@@ -102,6 +103,7 @@ fn change(store: &mut SqliteConnection, after: &Operation, now: Timestamp) -> Qu
         received: after.received,
         due_at: after.due_at,
         due_outcome: after.due_outcome,
+        under_review: after.under_review,
         key: &after.key,
     };
     match change.execute(store)? {

@@ -36,6 +36,10 @@ pub(crate) struct Authorization {
     /// Two capital letters.
     pub(crate) shopper_country: Option<String>,
     pub(crate) review_allowed: bool,
+    /// The shopper shall authenticate.
+    pub(crate) challenge: bool,
+    /// A verification code came along.
+    pub(crate) has_code: bool,
     /// What the shopper writes on a transfer.
     pub(crate) payment_reference: Option<String>,
     /// What it says of a stored credential.
@@ -68,6 +72,7 @@ impl Authorization {
             && earlier.return_url == self.return_url
             && earlier.shopper_country == self.shopper_country
             && earlier.review_allowed == self.review_allowed
+            && earlier.challenge == self.challenge
             && earlier.payment_reference == self.payment_reference
     }
 }

@@ -38,6 +38,7 @@ struct Body {
     method: Field,
     return_url: Field,
     review_allowed: Field,
+    challenge: Field,
     shopper_country: Field,
     payment_reference: Field,
     merchant: Field,
@@ -86,21 +87,25 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
     let method = parse_method(body.method)?;
     let return_url = body.return_url.map(|url| parse_return_url(Some(url))).transpose()?;
     let review_allowed = parse_flag("ReviewAllowed", body.review_allowed)?;
-    let capabilities = CallerCapabilities { return_url: return_url.is_some(), review: review_allowed };
+    let challenge = parse_flag("Challenge", body.challenge)?;
+    let capabilities = CallerCapabilities { return_url: return_url.is_some(), review: review_allowed, challenge };
     let kind = body.store.map(|kind| parse_kind(Some(kind))).transpose()?;
-    let mut about = None;
+    let (mut about, mut has_code) = (None, false);
     let (last4, verdict) = match (method, body.card, body.token, body.credential) {
         (Method::Card, None, None, Some(_)) if kind.is_some() => {
             return Err("Store needs Card: what Credential names is stored already.".to_owned());
         }
         (Method::Card, None, None, Some(credential)) => {
-            about = Some(AskedCredential::Pay(parse_payment(credential)?));
+            let payment = parse_payment(credential)?;
+            has_code = payment.code_length.is_some();
+            about = Some(AskedCredential::Pay(payment));
             (None, None)
         }
         (Method::Card, None, Some(_), None) if kind.is_some() => return Err("Store needs Card.".to_owned()),
         (Method::Card, None, Some(token), None) => (None, Some(parse_token(token, capabilities)?)),
         (Method::Card, card, None, None) => {
             let card = parse_card(card.ok_or("Card is missing.")?)?;
+            has_code = card.has_code();
             about = kind.map(|kind| AskedCredential::Store { kind, expiry: card.expiry() });
             (Some(card.last4().to_owned()), Some(card.verdict(now, capabilities, kind.is_some())))
         }
@@ -126,6 +131,8 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         return_url,
         shopper_country: body.shopper_country.map(|country| parse_country(Some(country))).transpose()?,
         review_allowed,
+        challenge,
+        has_code,
         payment_reference: body.payment_reference.map(|text| parse_payment_reference(Some(text))).transpose()?,
         terms,
     })

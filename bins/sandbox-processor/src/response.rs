@@ -64,6 +64,36 @@ pub(crate) struct Operation {
     response_code: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     advice_code: Option<String>,
+    /// What the issuer checked of a card that it approved.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks: Option<Checks>,
+}
+
+/// What the issuer says beside its yes; what it does not say is left out.
+#[derive(Serialize)]
+#[serde(rename_all = "PascalCase")]
+struct Checks {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address_matches: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code_matches: Option<bool>,
+    authenticated: bool,
+}
+
+impl Checks {
+    /// None where there is no card, and of a wallet's token whose shopper saw no page: how its device authenticated them, nobody tells.
+    fn of(row: &rows::Operation) -> Option<Self> {
+        let is_paid =
+            row.kind == Kind::Authorize && row.outcome == Outcome::Approved && row.method == Some(Method::Card);
+        let card = row.last4.as_deref().and_then(SandboxCard::of_last4);
+        // A card's page comes up for one purpose only, and is there for good.
+        let authenticated = row.page_token.is_some();
+        (is_paid && (authenticated || card.is_some())).then(|| Self {
+            address_matches: card.and_then(SandboxCard::address_matches),
+            code_matches: card.filter(|_| row.has_code).map(SandboxCard::code_matches),
+            authenticated,
+        })
+    }
 }
 
 /// A credential, in the answer to the authorization that stored it.
@@ -194,6 +224,7 @@ impl Operation {
         let currency = row.currency.as_deref();
         let (terms, credential) = stored.map(|view| (view.terms, view.credential)).unzip();
         let credential: Option<rows::Credential> = credential.flatten();
+        let checks = Checks::of(&row);
         let issued = credential.as_ref().filter(|one| one.key == row.key && one.deleted_at.is_none());
         Ok(Self {
             credential: issued.map(|one| IssuedCredential { reference: one.reference.clone(), kind: one.kind }),
@@ -220,6 +251,7 @@ impl Operation {
             currency: row.currency,
             method: row.method,
             under_review: row.under_review,
+            checks,
         })
     }
 }

@@ -4,6 +4,7 @@ use diesel::prelude::*;
 use dropin_kernel::OpId;
 use dropin_money::Amount;
 
+use crate::card::{SandboxCard, Verdict};
 use crate::enums::{CredentialKind, CredentialUse, Kind, Method, Outcome, Reason, Scenario, Stage};
 use crate::store::{authorizations, credential_terms, credentials, journal, operations};
 
@@ -30,6 +31,10 @@ pub(crate) struct NewOperation {
     pub(crate) return_url: Option<String>,
     pub(crate) shopper_country: Option<String>,
     pub(crate) review_allowed: bool,
+    /// The caller asked that the shopper authenticate.
+    pub(crate) challenge: bool,
+    /// A verification code came along.
+    pub(crate) has_code: bool,
     pub(crate) under_review: bool,
     /// While an authorization is pending.
     pub(crate) stage: Option<Stage>,
@@ -61,6 +66,8 @@ impl NewOperation {
             return_url: None,
             shopper_country: None,
             review_allowed: false,
+            challenge: false,
+            has_code: false,
             under_review: false,
             stage: None,
             page_token: None,
@@ -94,6 +101,10 @@ pub(crate) struct Operation {
     pub(crate) return_url: Option<String>,
     pub(crate) shopper_country: Option<String>,
     pub(crate) review_allowed: bool,
+    /// The caller asked that the shopper authenticate.
+    pub(crate) challenge: bool,
+    /// A verification code came along.
+    pub(crate) has_code: bool,
     pub(crate) under_review: bool,
     /// While an authorization is pending.
     pub(crate) stage: Option<Stage>,
@@ -109,6 +120,12 @@ impl Operation {
     /// Whether an approved authorization of this method needs no capture.
     pub(crate) fn pays_at_once(&self) -> bool {
         self.method.is_some_and(Method::pays_at_once)
+    }
+
+    /// What becomes of a payment with a card once the shopper has authenticated; a wallet's token, of which no number is known, pays.
+    pub(crate) fn authenticated(&self) -> Verdict {
+        let card = self.last4.as_deref().and_then(SandboxCard::of_last4);
+        card.map_or(Verdict::Approve(Scenario::Plain), |card| card.authenticated(self.review_allowed))
     }
 }
 
@@ -146,9 +163,13 @@ impl Account {
     /// The fresh account of an authorization that waited and was then approved; none for a verification, which reserves nothing.
     pub(crate) fn of(approved: &Operation) -> Option<Self> {
         let authorized = approved.amount.filter(|minor| 0 < *minor)?;
+        let scenario = match approved.authenticated() {
+            Verdict::Approve(scenario) => scenario,
+            _ => Scenario::Plain,
+        };
         Some(Self {
             key: approved.key.clone(),
-            scenario: Scenario::Plain,
+            scenario,
             currency: approved.currency.clone()?,
             authorized,
             captured: if approved.pays_at_once() { authorized } else { 0 },

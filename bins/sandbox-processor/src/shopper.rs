@@ -6,6 +6,7 @@ use diesel::prelude::*;
 use dropin_kernel::{OpId, Timestamp};
 use dropin_money::{Decimal, DecimalError};
 
+use crate::card::Verdict;
 use crate::enums::{Choice, Method, Outcome, Reason, Stage};
 use crate::operation_store::{advance, conclude, find, find_page, settle_due, settle_until, was_reviewed};
 use crate::request_body::positive_amount;
@@ -196,6 +197,14 @@ fn apply(
         return conclude(store, operation, Some((Reason::GenericDecline, true)), context.now);
     }
     match action {
+        PageAction::Approve if operation.method == Some(Method::Card) => match operation.authenticated() {
+            Verdict::Decline(reason) => conclude(store, operation, Some((reason, false)), context.now),
+            verdict => {
+                // Of nothing there is nothing to look at.
+                let under_review = verdict == Verdict::ApproveUnderReview && operation.amount != Some(0);
+                conclude(store, &Operation { under_review, ..operation.clone() }, None, context.now)
+            }
+        },
         PageAction::Approve => conclude(store, operation, None, context.now),
         PageAction::Decline(reason) => conclude(store, operation, Some((reason, false)), context.now),
         PageAction::Review => {

@@ -41,6 +41,8 @@ diesel::table! {
         return_url -> Nullable<Text>,
         shopper_country -> Nullable<Text>,
         review_allowed -> Bool,
+        challenge -> Bool,
+        has_code -> Bool,
         under_review -> Bool,
         stage -> Nullable<Text>,
         received -> BigInt,

@@ -16,7 +16,7 @@ pub(crate) fn verdict(data: &str, capabilities: CallerCapabilities) -> Result<Ve
         None => "approve",
         Some(word) => word.as_str().unwrap_or_default(),
     };
-    Ok(match wanted {
+    let verdict = match wanted {
         "approve" => Verdict::Approve(Scenario::Plain),
         "decline" => Verdict::Decline(Reason::GenericDecline),
         "insufficient_funds" => Verdict::Decline(Reason::InsufficientFunds),
@@ -36,7 +36,8 @@ pub(crate) fn verdict(data: &str, capabilities: CallerCapabilities) -> Result<Ve
                         refused_capture, pending_refund, failing_refund, lost_answer or silence.",
             );
         }
-    })
+    };
+    Ok(if capabilities.challenge { verdict.challenged(capabilities) } else { verdict })
 }
 
 #[cfg(test)]
@@ -46,7 +47,7 @@ mod tests {
     #[test]
     fn a_token_does_what_it_says() {
         let with = |word: &str| format!(r#"{{"token":{{"paymentData":{{"sandbox":{word}}}}}}}"#);
-        let all = CallerCapabilities { return_url: true, review: true };
+        let all = CallerCapabilities { return_url: true, review: true, challenge: false };
         for (word, expected) in [
             ("\"approve\"", Verdict::Approve(Scenario::Plain)),
             ("\"decline\"", Verdict::Decline(Reason::GenericDecline)),

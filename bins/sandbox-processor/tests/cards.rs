@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use common::{PLAIN, RunningProcessor, authorization, fresh_key, until};
 use futures_util::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[actix_web::test]
 async fn every_brand_is_authorized_and_captured_at_once() {
@@ -50,6 +50,33 @@ async fn declines_say_why_and_are_journaled_once() {
     let expired = authorization(PLAIN).replace("2099", "2020");
     let answer = caller.post("/v1/authorizations", &fresh_key(), expired).await;
     assert_eq!((answer.outcome(), answer.reason()), ("DECLINED", "EXPIRED_CARD"));
+    running.stop().await;
+}
+
+#[actix_web::test]
+async fn what_the_issuer_checked_stands_beside_its_yes() {
+    let running = RunningProcessor::start().await;
+    let caller = &running.caller;
+    let without_code = |number: &str| authorization(number).replace(r#""VerificationCode":"123","#, "");
+    for (body, checks) in [
+        (authorization(PLAIN), json!({"CodeMatches": true, "Authenticated": false})),
+        (without_code(PLAIN), json!({"Authenticated": false})),
+        (authorization("4000000000000101"), json!({"CodeMatches": false, "Authenticated": false})),
+        (without_code("4000000000000101"), json!({"Authenticated": false})),
+        (
+            authorization("4000000000000036"),
+            json!({"AddressMatches": false, "CodeMatches": true, "Authenticated": false}),
+        ),
+    ] {
+        let key = fresh_key();
+        let answer = caller.post("/v1/authorizations", &key, &body).await;
+        assert_eq!((answer.outcome(), &answer.body["Checks"]), ("APPROVED", &checks));
+        assert_eq!(caller.operation(&key).await.body, answer.body, "by its key");
+        let capture = caller.capture(&fresh_key(), &key, "29.90").await;
+        assert_eq!((capture.outcome(), &capture.body["Checks"]), ("APPROVED", &Value::Null));
+    }
+    let declined = caller.authorize(&fresh_key(), "4000000000000002").await;
+    assert_eq!(declined.body["Checks"], Value::Null);
     running.stop().await;
 }
 

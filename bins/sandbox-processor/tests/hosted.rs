@@ -41,6 +41,83 @@ async fn a_challenge_succeeds_fails_or_is_cancelled() {
 }
 
 #[actix_web::test]
+async fn any_card_is_challenged_where_the_caller_asks_for_it() {
+    let running = RunningProcessor::start().await;
+    let caller = &running.caller;
+    let asked = |number: &str| {
+        let mut body: Value = serde_json::from_str(&authorization(number)).unwrap();
+        (body["Challenge"], body["ReturnUrl"], body["ReviewAllowed"]) = (json!(true), json!(RETURN_URL), json!(true));
+        body
+    };
+    for (number, choice, outcome, reason) in [
+        (common::PLAIN, "succeed", "APPROVED", ""),
+        (common::PLAIN, "fail", "DECLINED", "AUTHENTICATION_FAILED"),
+        ("4000000000009995", "succeed", "DECLINED", "INSUFFICIENT_FUNDS"),
+        ("4000000000009995", "fail", "DECLINED", "AUTHENTICATION_FAILED"),
+    ] {
+        let key = fresh_key();
+        let pending = caller.post("/v1/authorizations", &key, asked(number)).await;
+        assert_eq!((pending.outcome(), &pending.body["Checks"]), ("PENDING", &Value::Null), "{number}");
+        caller.press(&pending.page(), choice).await;
+        let now = caller.operation(&key).await;
+        assert_eq!((now.outcome(), now.reason()), (outcome, reason), "{number}");
+        let checks =
+            if outcome == "APPROVED" { json!({"CodeMatches": true, "Authenticated": true}) } else { Value::Null };
+        assert_eq!(now.body["Checks"], checks, "{number}");
+    }
+    // Afterwards a card does what its number says.
+    for (number, capture) in [("4000000000000341", "DECLINED"), ("4000000000009235", "APPROVED")] {
+        let key = fresh_key();
+        let pending = caller.post("/v1/authorizations", &key, asked(number)).await;
+        caller.press(&pending.page(), "succeed").await;
+        let now = caller.operation(&key).await;
+        assert_eq!(now.body["UnderReview"] == true, number.ends_with("9235"), "{now:?}");
+        assert_eq!(caller.capture(&fresh_key(), &key, "29.90").await.outcome(), capture, "{number}");
+    }
+    running.stop().await;
+}
+
+#[actix_web::test]
+async fn a_challenge_is_part_of_what_was_asked_and_no_matter_to_other_methods() {
+    let running = RunningProcessor::start().await;
+    let caller = &running.caller;
+    let (key, pending) = caller.pending(json!({"Card": card(common::PLAIN), "Challenge": true})).await;
+    let asking = |terms| caller.post("/v1/authorizations", &key, common::asking(terms));
+    let again = asking(json!({"Card": card(common::PLAIN), "Challenge": true})).await;
+    assert_eq!((again.replayed, again.page()), (true, pending.page()));
+    let other = asking(json!({"Card": card(common::PLAIN), "Challenge": false})).await;
+    assert_eq!((other.status, other.code()), (409, "IDEMPOTENCY_KEY_REUSED"));
+    let odd = asking(json!({"Challenge": "yes"})).await;
+    assert_eq!((odd.status, odd.code()), (400, "INVALID_REQUEST"));
+    let away = json!({"Card": card(common::PLAIN), "Challenge": true, "ReturnUrl": null});
+    let away = caller.post("/v1/authorizations", &fresh_key(), common::asking(away)).await;
+    assert_eq!((away.outcome(), away.reason()), ("DECLINED", "AUTHENTICATION_REQUIRED"));
+    let transfer = json!({"Method": "BANKTRANSFER", "Challenge": true});
+    assert!(caller.pending(transfer).await.1.body["BankDetails"].is_object());
+    let (paypal, page) = caller.pending(json!({"Method": "PAYPAL", "Challenge": true})).await;
+    caller.press(&page.page(), "pay").await;
+    let paid = caller.operation(&paypal).await;
+    assert_eq!((paid.outcome(), &paid.body["Checks"]), ("APPROVED", &Value::Null));
+    let token = json!({"Card": null, "Token": {"Type": "APPLEPAY", "Data": {}}});
+    let approved = caller.post("/v1/authorizations", &fresh_key(), common::asking(token.clone())).await;
+    assert_eq!(
+        (approved.outcome(), &approved.body["Checks"]),
+        ("APPROVED", &Value::Null),
+        "of a token nothing is known"
+    );
+    let mut challenged = token;
+    challenged["Challenge"] = json!(true);
+    let (wallet, page) = caller.pending(challenged).await;
+    caller.press(&page.page(), "succeed").await;
+    assert_eq!(caller.operation(&wallet).await.body["Checks"], json!({"Authenticated": true}));
+    running.stop().await;
+}
+
+fn card(number: &str) -> Value {
+    serde_json::from_str::<Value>(&authorization(number)).unwrap()["Card"].clone()
+}
+
+#[actix_web::test]
 async fn the_caller_who_says_nothing_new_sees_nothing_new() {
     let running = RunningProcessor::start().await;
     let caller = &running.caller;
@@ -50,7 +127,7 @@ async fn the_caller_who_says_nothing_new_sees_nothing_new() {
     }
     let plain = caller.post("/v1/authorizations", &fresh_key(), authorization(common::PLAIN)).await;
     let members: Vec<_> = plain.body.as_object().unwrap().keys().cloned().collect();
-    assert_eq!(members, ["Amount", "Currency", "Key", "Kind", "Method", "Outcome", "Reference"]);
+    assert_eq!(members, ["Amount", "Checks", "Currency", "Key", "Kind", "Method", "Outcome", "Reference"]);
     running.stop().await;
 }
 

@@ -148,6 +148,11 @@ async fn a_database_of_the_first_version_is_upgraded() {
     let caller = &running.caller;
     let old = caller.authorize(&key(1), PLAIN).await;
     assert_eq!((old.replayed, old.outcome(), &old.body["Method"]), (true, "APPROVED", &json!("CARD")));
+    assert_eq!(
+        old.body["Checks"],
+        json!({"Authenticated": false}),
+        "whether a code came along, nobody wrote down then"
+    );
     assert_eq!(caller.journaled(&key(2)).await, ["PENDING", "APPROVED"]);
     assert_eq!(caller.store_card(PLAIN, "RECURRING").await.body["Amount"].as_f64(), Some(0.0));
     assert_eq!(caller.pending(json!({"Method": "KIOSK"})).await.1.body["Method"], json!("KIOSK"));
@@ -169,12 +174,16 @@ async fn a_restart_keeps_everything() {
     let (waiting, page) = caller.pending(json!({"Method": "PAYPAL"})).await;
     let page = page.page().strip_prefix(&caller.base).unwrap().to_owned();
     let form = caller.open(&page).await.form();
+    let differs = caller.authorized("4000000000000101").await;
+    let checked = caller.operation(&differs).await.body;
+    assert_eq!(checked["Checks"], json!({"CodeMatches": false, "Authenticated": false}));
     let (operation, journal) = (caller.operation(&authorized).await.body, caller.journal().await);
     let folder = first.stop().await;
 
     let second = RunningProcessor::start_in(folder, Duration::ZERO, Duration::ZERO).await;
     let caller = &second.caller;
     assert_eq!(caller.operation(&authorized).await.body, operation);
+    assert_eq!(caller.operation(&differs).await.body, checked);
     assert_eq!(caller.journal().await[..journal.len()], journal);
     assert_eq!(caller.authorize(&abandoned, PLAIN).await.code(), "KEY_ABANDONED");
     let replayed = caller.authorize(&authorized, PLAIN).await;

@@ -38,7 +38,7 @@ pub async fn assemble(context: &Context, settings: SessionApiArgs) -> Result<Par
         events: Events { store: store.clone() },
         rates: Rates::new(store.clone(), store, clock, ids, settings.offers.policy()?),
         answers: context.answers(),
-        payments: payments(context, processor.clone(), catalogue.into(), None),
+        payments: payments(context, processor.clone(), catalogue.into(), None).await,
         contracts: context.contracts(),
         flows: context.flows.clone(),
     };

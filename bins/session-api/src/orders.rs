@@ -8,6 +8,7 @@ use dropin_http::{
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_order::Channel;
 use dropin_ports::{Actor, KeyUse, OrderDetails, OrderName, StoredHistoryEntry};
+use dropin_usecases::access::Caller;
 use dropin_usecases::audit_log::MerchantAct;
 use dropin_usecases::idempotency::{IdempotentOutcome, Version};
 use dropin_validation::Text;
@@ -22,7 +23,7 @@ pub(crate) async fn get(
     Authenticated(BasicAuthCaller(caller), (known, PathId(id))): Authenticated<(IfNoneMatch, PathId<OrderId>)>,
 ) -> Result<HttpResponse, ApiError> {
     let details = deps.payments.order(&caller, &OrderName::Id(id)).await?;
-    Ok(order_response(&known, &details))
+    order_response(&deps, &caller, &known, &details).await
 }
 
 /// The query of a search.
@@ -38,7 +39,7 @@ pub(crate) async fn find(
 ) -> Result<HttpResponse, ApiError> {
     let reference = search.reference()?.into_string();
     let details = deps.payments.order(&caller, &OrderName::Reference(reference)).await?;
-    Ok(order_response(&known, &details))
+    order_response(&deps, &caller, &known, &details).await
 }
 
 impl OrderSearch {
@@ -50,11 +51,18 @@ impl OrderSearch {
     }
 }
 
-fn order_response(known: &IfNoneMatch, details: &OrderDetails) -> HttpResponse {
+async fn order_response(
+    deps: &SessionApiDeps,
+    caller: &Caller,
+    known: &IfNoneMatch,
+    details: &OrderDetails,
+) -> Result<HttpResponse, ApiError> {
     let OrderDetails { order, refunds, history, rate } = details;
-    known.answer(&Version::of_order(order), || {
-        OrderBody::with_history(order, refunds, history.iter().map(step)).at_rate(order, rate.as_ref())
-    })
+    let screening = deps.payments.find_screening(caller, order.id).await?;
+    Ok(known.answer(&Version::of_order(order), || {
+        let body = OrderBody::with_history(order, refunds, history.iter().map(step)).at_rate(order, rate.as_ref());
+        body.screened(screening.as_ref())
+    }))
 }
 
 /// Who of ours decided is not the merchant's business; that it was one of ours is.

@@ -35,8 +35,13 @@ pub(crate) async fn get(
 ) -> Result<HttpResponse, ApiError> {
     let found = deps.sessions.get(&caller, id).await?;
     let (session, order) = (&found.session, found.order.as_ref());
+    let mut attempts = Vec::with_capacity(found.attempts.len());
+    for attempt in &found.attempts {
+        attempts.push((attempt, deps.payments.find_screening(&caller, attempt.id).await?));
+    }
     Ok(known.answer(&Version::of_session(session, order), || {
-        SessionBody::new(session, order).with_attempts(&found.attempts)
+        let attempts = attempts.iter().map(|(attempt, screening)| (*attempt, screening.as_ref()));
+        SessionBody::new(session, order).with_attempts(attempts)
     }))
 }
 

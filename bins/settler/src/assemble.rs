@@ -1,11 +1,15 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Failure, Parts, RateSourceArgs, keep_memory_private};
+use dropin_boot::{
+    Context, Failure, Parts, RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs, keep_memory_private,
+};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::CredentialDeletions;
+use dropin_usecases::payments::Payments;
+use dropin_usecases::screening::ScreeningRetention;
 
 use crate::rate_source::rate_refresher;
 use crate::{POLL, SettlerDeps, run};
@@ -19,6 +23,12 @@ pub struct SettlerArgs {
     /// Where exchange rates come from.
     #[command(flatten)]
     pub rates: RateSourceArgs,
+    /// Screening of payments: by what issuers said of those that end here.
+    #[command(flatten)]
+    pub screening: ScreeningArgs,
+    /// How long what screening knows is kept.
+    #[command(flatten)]
+    pub retention: ScreeningRetentionArgs,
 }
 
 /// The service, built from its settings.
@@ -38,14 +48,25 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         clock: context.clock.clone(),
         ids: context.ids.clone(),
     };
+    let payments = payments(context, processor.clone(), catalogue.into(), Some(credentials.clone())).await;
+    let screening_rules = settings.screening.open(context).await?;
+    let screening = payments.screening.clone().with_rules((*screening_rules).clone());
+    let screening_metrics = screening.metrics();
+    let payments = Payments { screening, ..payments };
     let audit_keys = context.audit_keys().await?;
     let sealing = Arc::new(Sealing::new(context.store.clone(), audit_keys.clone(), context.clock.clone()));
+    let screening = ScreeningRetention {
+        store: context.store.clone(),
+        clock: context.clock.clone(),
+        facts: settings.retention.screening_retention.0,
+    };
     let deps = SettlerDeps {
-        payments: payments(context, processor.clone(), catalogue.into(), Some(credentials.clone())),
+        payments,
         contracts: context.contracts(),
         deletions,
         answers: context.answers(),
         sessions: context.sessions(),
+        screening,
         rates: rates.clone(),
         sealing: sealing.clone(),
         poll: POLL,
@@ -57,6 +78,8 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         .run("settler", run(deps, context.stop.clone()))
         .register_metrics(Arc::new(open))
         .register_metrics(sealing)
+        .register_metrics(screening_rules)
+        .register_metrics(screening_metrics)
         .register_metrics(processor);
     Ok(match rates {
         Some(rates) => parts.register_metrics(Arc::new(rates)),

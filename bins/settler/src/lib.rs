@@ -12,6 +12,7 @@ use dropin_usecases::contracts::{Contracts, CredentialDeletions};
 use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::rates::RateRefresher;
+use dropin_usecases::screening::ScreeningRetention;
 use dropin_usecases::sessions::Sessions;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -20,7 +21,7 @@ pub use assemble::{SettlerArgs, assemble};
 
 /// Operations or Sessions taken over in one transaction.
 const MAX_BATCH_ROWS: u32 = 64;
-/// Stored responses deleted in one transaction.
+/// Stored responses, or rows of each kind that screening needs no longer, deleted in one transaction.
 const MAX_PURGE_ROWS: u32 = 1_000;
 /// Entries of the audit log sealed in one transaction.
 const MAX_SEALED_ENTRIES: u32 = 256;
@@ -43,6 +44,8 @@ pub struct SettlerDeps {
     pub sessions: Sessions,
     /// Stored responses to requests with an idempotency key.
     pub answers: IdempotencyService,
+    /// What screening keeps for its time.
+    pub screening: ScreeningRetention,
     /// The feed of exchange rates, if there is one.
     pub rates: Option<RateRefresher>,
     /// Entries of the audit log that wait for their seal.
@@ -57,11 +60,12 @@ pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     let sessions = sessions(&deps, stop.clone());
     let orders = orders(&deps, stop.clone());
     let answers = answers(&deps, stop.clone());
+    let screening = screening(&deps, stop.clone());
     let rates = rates(&deps, stop.clone());
     let contracts = contracts(&deps, stop.clone());
     let seals = seals(&deps, stop.clone());
     log::info!("settler: looking for due work every {} ms", deps.poll.as_millis());
-    tokio::join!(operations, sessions, orders, answers, rates, contracts, seals);
+    tokio::join!(operations, sessions, orders, answers, screening, rates, contracts, seals);
     // The loops end with the signal; a closed channel means that whoever started us is gone.
     drop(stop.wait_for(|stopping| *stopping).await);
 }
@@ -137,6 +141,22 @@ async fn contracts(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
         };
         if !more {
             pause(deps.poll * 4, &mut stop).await;
+        }
+    }
+}
+
+/// Counts are over a day after they were made, and are small: looking once a minute is plenty.
+async fn screening(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let more = match deps.screening.purge(MAX_PURGE_ROWS).await {
+            Ok(purged) => MAX_PURGE_ROWS <= purged,
+            Err(error) => {
+                log::warn!(error:% = error; "settler: cannot delete what screening needs no longer; trying again");
+                false
+            }
+        };
+        if !more {
+            pause(deps.poll * 240, &mut stop).await;
         }
     }
 }

@@ -18,9 +18,13 @@ pub(crate) struct StashForm {
     pub(crate) session: Option<SessionId>,
     /// As it was typed, or as the wallet gave it.
     pub(crate) data: StashedData,
+    /// As the browser names it, checked by nobody yet.
+    pub(crate) time_zone: Option<Zeroizing<String>>,
+    /// As the browser names it, checked by nobody yet.
+    pub(crate) language: Option<Zeroizing<String>>,
 }
 
-const FIELDS: [&str; 4] = ["DeviceFingerprint", "SessionId", "card", "token_data"];
+const FIELDS: [&str; 6] = ["DeviceFingerprint", "Language", "SessionId", "TimeZone", "card", "token_data"];
 
 type Field = Option<Zeroizing<String>>;
 
@@ -30,6 +34,8 @@ struct Fields {
     session: Field,
     card: Field,
     token_data: Field,
+    time_zone: Field,
+    language: Field,
 }
 
 /// Reads the form.
@@ -60,7 +66,8 @@ pub(crate) fn parse(body: &[u8]) -> Result<StashForm, ApiError> {
     });
     match (fingerprint, data) {
         (Some(fingerprint), Some(data)) if all.is_empty() => {
-            Ok(StashForm { fingerprint: fingerprint.as_str().to_owned(), session, data })
+            let Fields { time_zone, language, .. } = fields;
+            Ok(StashForm { fingerprint: fingerprint.as_str().to_owned(), session, data, time_zone, language })
         }
         _ => Err(refused(all)),
     }
@@ -92,6 +99,14 @@ fn split(body: &[u8], all: &mut Violations) -> Fields {
             "SessionId" => &mut fields.session,
             "card" => &mut fields.card,
             "token_data" => &mut fields.token_data,
+            "TimeZone" => {
+                hint(&mut fields.time_zone, value);
+                continue;
+            }
+            "Language" => {
+                hint(&mut fields.language, value);
+                continue;
+            }
             other => {
                 unknown.push(Zeroizing::new(other.to_owned()));
                 continue;
@@ -115,6 +130,12 @@ fn split(body: &[u8], all: &mut Violations) -> Fields {
         all.extend(violations);
     }
     fields
+}
+
+/// What is only for screening: no payment fails for it, so what is given twice or cannot be read is left out.
+fn hint(field: &mut Field, value: &[u8]) {
+    let given_before = field.is_some();
+    *field = Some(if given_before { Field::default() } else { decode(value) }.unwrap_or_default());
 }
 
 /// Plus signs are spaces, `%` and two digits are a byte; `None` when a `%` stands alone or the bytes are no UTF-8.
@@ -176,6 +197,22 @@ mod tests {
         assert_eq!(session(&format!("SessionId={ID}&")).ok().flatten(), Some(ID.parse().unwrap()));
         assert_eq!((session("SessionId=&").ok(), session("").ok()), (Some(None), Some(None)));
         assert_eq!(errors(&format!("SessionId=7&DeviceFingerprint=f&{CARD}")), of(&[("SessionId", "FIELD_INVALID")]));
+    }
+
+    #[test]
+    fn what_the_browser_says_of_itself_is_taken_or_left_and_never_refused() {
+        let said = |fields: &str| {
+            let form =
+                parse(format!("{fields}&DeviceFingerprint=f&{CARD}").as_bytes()).unwrap_or_else(|_| panic!("{fields}"));
+            let text = |field: Field| field.map(|text| text.to_string());
+            (text(form.time_zone), text(form.language))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(said("TimeZone=Europe%2FVienna&Language=de-AT"), (some("Europe/Vienna"), some("de-AT")));
+        assert_eq!(said(""), (None, None));
+        for odd in ["TimeZone=%&Language=%ff", "TimeZone=&Language", "TimeZone=a&Language=b&TimeZone=c&Language=d"] {
+            assert_eq!(said(odd), (some(""), some("")), "{odd}");
+        }
     }
 
     #[test]

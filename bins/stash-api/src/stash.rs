@@ -4,11 +4,12 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError, web};
 use dropin_access::Merchant;
-use dropin_http::{ApiError, FormBody, client_key, count_for, count_for_session, json};
+use dropin_card::ClientFacts;
+use dropin_http::{ApiError, ClientAddress, FormBody, client_key, count_for, count_for_session, json};
 use dropin_kernel::{MerchantId, SessionId};
 use dropin_usecases::stash::NewEntry;
 use dropin_wire::stash::StashBody;
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::StashApiDeps;
 use crate::cors::{Visitor, allow, vary};
@@ -16,18 +17,28 @@ use crate::form::StashForm;
 use crate::{address, form};
 
 /// Stashes a card or a wallet's token.
-pub(crate) async fn post(request: HttpRequest, payload: web::Payload, deps: web::Data<StashApiDeps>) -> HttpResponse {
+pub(crate) async fn post(
+    request: HttpRequest,
+    from: ClientAddress,
+    payload: web::Payload,
+    deps: web::Data<StashApiDeps>,
+) -> HttpResponse {
     answer(&request, &deps, async |merchant| {
         let stash_id = address::stash_id(&request)?;
         // What is no form costs the client that sends it, and not the merchant whose shoppers would be refused for it.
-        let StashForm { fingerprint, session, data } = read_form(&request, payload).await?;
+        let StashForm { fingerprint, session, data, time_zone, language } = read_form(&request, payload).await?;
         count(&request, &deps, merchant.id, session).await?;
         let client = client_key(&request);
-        let entry = NewEntry { client, session, stash_id, fingerprint, data };
+        let facts = ClientFacts::new(from.0, plain(&time_zone), plain(&language));
+        let entry = NewEntry { client, session, stash_id, fingerprint, data, facts };
         let stashed = deps.stashing.put(&merchant, entry).await?;
         Ok(json(StatusCode::OK, &StashBody::new(&stashed.stash_id, stashed.last4.as_deref(), &stashed.warnings)))
     })
     .await
+}
+
+fn plain(field: &Option<Zeroizing<String>>) -> Option<&str> {
+    field.as_ref().map(|text| text.as_str())
 }
 
 /// Counts a post against the merchant; when strangers have used up what anybody may send, against the live Session that it names.

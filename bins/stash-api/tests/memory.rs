@@ -41,6 +41,7 @@ async fn make_merchant(url: &str) {
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
         saved_cards: Default::default(),
+        screening: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),

@@ -145,7 +145,8 @@ var Api = class {
 	}
 	stash(view, order, secret, signal) {
 		const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
-		const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, SessionId: view.SessionId, ...secret });
+		const [TimeZone, Language] = [Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.language];
+		const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, SessionId: view.SessionId, TimeZone, Language, ...secret });
 		return this.persist(address, { method: "POST", body }, 15, signal, "Warnings");
 	}
 	async persist(path, request, seconds, flow, proof) {

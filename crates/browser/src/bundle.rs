@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "744dcd79b041e440";
+pub(crate) const VERSION: &str = "6ef9f66553d6ea5b";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "6767028e195e",
-        sha384: "94EBVjN5kkUtRnVQRLvHldu1NDZP4Yp5bjWinbEQ1vqNyqM+mc2sKNv8AxM2QVVh",
+        fingerprint: "94515be5d00b",
+        sha384: "Ns0yO1yluzsx88i5jtlZWKy9eCQpgjehpdMni0WJ5632Nf67049szOsPt40YMRDT",
     },
     Asset {
         path: "frame.js",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "3c5534bf728c",
-        sha384: "IVQFD8KbAYExf0njvUTTMezqYY9qsmteGJCV+0HVVsXwRSJdocPBdo7ov2ZtIyeo",
+        fingerprint: "a78c5dd5a060",
+        sha384: "gLgv2GrxKJsoERTisKC5k90v91uQnlOxlvGRZfZygJsUBZIZOzsxomhz7uc8sFFl",
     },
     Asset {
         path: "locales/ar.json",
@@ -425,8 +425,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "0eb80839f04c",
-        sha384: "vP/Uia+pFUz4jpSfsI99E3/EZveZp6efzYjRWtLrdbREDCtbIWZmxGKAHnlAmRQi",
+        fingerprint: "691e3e723406",
+        sha384: "/yOy78gvJEGBD3iHIf6deKCotrSyVHt4yqvmiWln3k5nm2g+pLF7LuQM/vhHyGad",
     },
     Asset {
         path: "outcomes/ar.json",

@@ -71,7 +71,11 @@ test("the attempt is written down before it is sent, and its id is the stash's a
   const order = JSON.parse(world.mock.calls("POST", `${session}/submit`)[0].body);
   assert.deepEqual(stored, { [`dropin.attempt.${session}`]: order.AttemptId, "dropin.device": order.DeviceFingerprint });
   assert.match(order.AttemptId, /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/);
-  assert.equal(world.mock.calls("POST", `/${order.AttemptId}`).length, 1, "the card was stashed under the attempt's id");
+  const stashed = world.mock.calls("POST", `/${order.AttemptId}`);
+  assert.equal(stashed.length, 1, "the card was stashed under the attempt's id");
+  const form = new URLSearchParams(stashed[0].body);
+  const told = await shop.page.evaluate(() => [Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.language]);
+  assert.deepEqual([form.get("TimeZone"), form.get("Language")], told, "and what the browser says of itself");
   assert.deepEqual(Object.keys(order).sort(), ["AttemptId", "DeviceFingerprint", "StashId", "Version"]);
   world.mock.finish(session);
   await endPanel(shop, "done");

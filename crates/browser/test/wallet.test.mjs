@@ -78,7 +78,7 @@ for (const path of ["/", "/strict", "/isolated", "/nonce"]) {
     assert.deepEqual(Object.keys(order).sort(), ["AttemptId", "DeviceFingerprint", "StashId", "Version"]);
     const [stashed] = world.mock.calls("POST", `/${order.StashId}`);
     const form = new URLSearchParams(stashed.body);
-    assert.deepEqual([...form.keys()].sort(), ["DeviceFingerprint", "SessionId", "token_data"]);
+    assert.deepEqual([...form.keys()].sort(), ["DeviceFingerprint", "Language", "SessionId", "TimeZone", "token_data"]);
     assert.deepEqual(JSON.parse(form.get("token_data")), { Type: "APPLEPAY", Data: TOKEN });
     assert.equal(form.get("DeviceFingerprint"), order.DeviceFingerprint);
     assert.deepEqual(await shop.ends(), [["success"]]);

@@ -30,6 +30,7 @@ mod reviews;
 mod sample;
 mod saved_cards;
 mod saved_cards_drop_in;
+mod screening;
 mod session;
 mod settler;
 mod shop;

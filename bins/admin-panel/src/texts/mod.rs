@@ -178,6 +178,12 @@ impl Texts {
         }
     }
 
+    /// A code within a sentence; its meanings begin with a tilde.
+    pub(crate) fn part(&self, code: &str) -> String {
+        let found = self.codes.iter().find(|(known, _)| known.strip_prefix('~') == Some(code));
+        found.map_or_else(|| spelled_out(code).to_lowercase(), |(_, meaning)| (*meaning).to_owned())
+    }
+
     /// What the domain says, in this language; as it was said where that is not known.
     pub(crate) fn domain(&self, said: &str) -> String {
         self.known_domain(said).unwrap_or_else(|| said.to_owned())

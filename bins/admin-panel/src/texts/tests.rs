@@ -8,6 +8,7 @@ use dropin_access::{AuditAction, AuditSubjectKind};
 use dropin_contract::{ContractKind, ContractStateKind};
 use dropin_order::{FailureReason, OpKind, OpState, OrderState, RefundState, Stuck};
 use dropin_ports::DeliveryState;
+use dropin_risk::{Decision, Factor, ListKind, VelocityKey, VelocityMeasure, VelocityWindow};
 use dropin_session::SessionStateKind;
 
 use super::*;
@@ -170,7 +171,12 @@ fn every_code_has_a_meaning_in_every_language() {
         all.chain(DeliveryState::ALL.map(DeliveryState::as_str)).chain(FailureReason::ALL.map(FailureReason::as_str));
     let all =
         all.chain(AuditAction::ALL.map(AuditAction::as_str)).chain(AuditSubjectKind::ALL.map(AuditSubjectKind::as_str));
-    let missing: Vec<_> = all.filter(|code| !known.contains(code)).collect();
+    let all = all.chain(Decision::ALL.map(Decision::as_str)).chain(Factor::ALL.map(Factor::as_str));
+    let parts = VelocityKey::ALL.map(VelocityKey::as_str).into_iter();
+    let parts = parts.chain(VelocityMeasure::ALL.map(VelocityMeasure::as_str));
+    let parts = parts.chain(VelocityWindow::ALL.map(VelocityWindow::as_str)).chain(ListKind::ALL.map(ListKind::as_str));
+    let all = all.map(str::to_owned).chain(parts.map(|code| format!("~{code}")));
+    let missing: Vec<_> = all.filter(|code| !known.contains(code.as_str())).collect();
     assert!(missing.is_empty(), "without a meaning: {missing:?}");
     assert_eq!(en::TEXTS.code("NEW_CODE"), "New code", "one that is not known is spelled out");
 }

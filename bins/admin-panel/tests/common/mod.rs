@@ -21,12 +21,14 @@ use dropin_keyring::MasterKey;
 use dropin_money::{Amount, Currency};
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{
-    Acting, AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Payment,
-    Processor, ProcessorReply, RefundRequest, Sent, StatusReply, VoidRequest, WebhookRequest, WebhookSender,
+    Acting, AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks,
+    OperationQuery, Payment, Processor, ProcessorReply, RefundRequest, Sent, StatusReply, VoidRequest, WebhookRequest,
+    WebhookSender,
 };
+use dropin_risk::Rules;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{Harness, Raw};
-use dropin_usecases::access::Merchants;
+use dropin_usecases::access::{KnownMerchants, Merchants};
 use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::Contracts;
 use dropin_usecases::notifications::Notifications;
@@ -34,6 +36,7 @@ use dropin_usecases::operators::{
     AcceptanceForm, ManagedBy, NewOperator, Operators, PanelClient, PasswordCost, SecondFactorPolicy,
 };
 use dropin_usecases::payments::{Payments, Timing};
+use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
 
 pub(crate) const PASSWORD: &str = "nine blue whales dance slowly";
 const HOST: &str = "panel.example";
@@ -74,7 +77,13 @@ impl Processor for Yes {
 }
 
 fn approved(amount: Amount) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(amount), captured: false, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount: Some(amount),
+        captured: false,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 /// A merchant's server, which answers everything with 200 and keeps what it got.
@@ -168,6 +177,12 @@ impl World {
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
+            screening: PaymentScreening::new(
+                shared.clone(),
+                shared.clone(),
+                KnownMerchants::new(shared.clone()),
+                clock.clone(),
+            ),
         };
         let merchants = Merchants {
             store: shared.clone(),
@@ -186,6 +201,8 @@ impl World {
             notifications: Notifications { store: shared.clone(), clock: clock.clone(), ids: ids.clone() },
             merchants,
             access: shared.clone(),
+            screening_rules: Arc::new(ScreeningRules::new(Rules::built_in(), shared.clone())),
+            screenings: shared.clone(),
             sessions: shared.clone(),
             audit: shared.clone(),
             audit_log: shared.clone(),

@@ -18,7 +18,7 @@ use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
 use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout};
 use dropin_access::{Origin, Permission, Permissions, TargetPolicy, WalletDomain, WalletHost, WalletHosts};
 use dropin_boot::{SystemClock, SystemIds};
-use dropin_card::{Card, CardHash, StashedData, Wallet, WalletToken};
+use dropin_card::{Card, CardHash, ClientFacts, StashContents, StashedData, Wallet, WalletToken};
 use dropin_catalogue::Catalogue;
 use dropin_http::{AuthState, Flows, RunningServer, Server};
 use dropin_kernel::{MerchantId, Timestamp};
@@ -28,6 +28,7 @@ use dropin_ports::{
     AccessStore, Clock, KeyringError, MerchantSettings, SealedCard, StashBinding, StashVault, StoredResponse,
     WalletCredentials,
 };
+use dropin_risk::{Rules, RulesFile};
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
@@ -35,6 +36,7 @@ use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::contracts::Contracts;
 use dropin_usecases::idempotency::{IdempotencyService, IdempotentOutcome, KEEP, Reply};
 use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper, Timing};
+use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::stash::{NewEntry, StashLimits, StashQuota, Stashing};
 use dropin_usecases::wallet::{AssociationFile, SetWallet, WalletOffers, WalletSessions, WalletSetup};
@@ -53,20 +55,20 @@ const FINGERPRINT: &str = "a browser";
 struct SingleCardVault;
 
 impl StashVault for SingleCardVault {
-    fn seal(&self, data: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
-        let bytes = match data {
+    fn seal(&self, contents: &StashContents, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
+        let bytes = match &contents.data {
             StashedData::Card(_) => vec![0; 64],
             StashedData::WalletToken(token) => token.expose_data().as_bytes().to_vec(),
         };
         Ok(SealedCard { key_id: "none".to_owned(), bytes })
     }
 
-    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
+    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashContents, KeyringError> {
         if sealed.bytes[0] == 0 {
-            return Ok(card());
+            return Ok(card().into());
         }
         let data = String::from_utf8(sealed.bytes.clone()).unwrap();
-        Ok(StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data)))
+        Ok(StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data)).into())
     }
 
     fn hash_card(&self, _: MerchantId, digits: &str) -> Result<CardHash, KeyringError> {
@@ -171,6 +173,15 @@ impl Api {
 
     /// With the drop-in of a sandbox, or of production.
     pub(crate) async fn start_as(sandbox: bool) -> Self {
+        Self::start_with(sandbox, None).await
+    }
+
+    /// Whose payments are screened by this file, laid over the rules that are built in.
+    pub(crate) async fn start_screened(file: &str) -> Self {
+        Self::start_with(false, Some(file)).await
+    }
+
+    async fn start_with(sandbox: bool, rules: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
@@ -189,6 +200,13 @@ impl Api {
         let (ana, bob) = (create(&merchants, "Ana's mugs").await, create(&merchants, "Bob's books").await);
         let (bank, flows) = (Arc::new(ProcessorStub::default()), Flows::start().unwrap());
         let catalogue = Arc::new(Catalogue::of_sandbox());
+        let known = KnownMerchants::new(shared.clone());
+        let mut screening = PaymentScreening::new(shared.clone(), shared.clone(), known, clock.clone());
+        if let Some(file) = rules {
+            let file = RulesFile::parse(file).unwrap();
+            let rules = ScreeningRules::new(Rules::built_in().with(&file).unwrap(), shared.clone());
+            screening = screening.with_rules(rules);
+        }
         let payments = Payments {
             store: shared.clone(),
             processor: bank.clone(),
@@ -197,6 +215,7 @@ impl Api {
             credentials: None,
             catalogue: catalogue.clone(),
             timing: Timing::default(),
+            screening,
         };
         let sessions = Sessions {
             store: shared.clone(),
@@ -402,7 +421,7 @@ impl Api {
     async fn stash(&self, stash_id: &str, data: StashedData) {
         let merchant = self.stashing.merchant(self.ana.merchant.parse().unwrap()).await.unwrap();
         let (stash_id, fingerprint) = (stash_id.to_owned(), FINGERPRINT.to_owned());
-        let entry = NewEntry { client: 0, session: None, stash_id, fingerprint, data };
+        let entry = NewEntry { client: 0, session: None, stash_id, fingerprint, data, facts: ClientFacts::default() };
         self.stashing.put(&merchant, entry).await.unwrap();
     }
 

@@ -5,8 +5,8 @@ use std::sync::Mutex;
 use async_trait::async_trait;
 use dropin_money::Amount;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, PaymentMethodData,
-    Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks, OperationQuery,
+    PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
 };
 
 #[derive(Default)]
@@ -39,7 +39,13 @@ impl ProcessorStub {
 
     fn answer(&self, what: &'static str, amount: Option<Amount>) -> ProcessorReply {
         self.asked.lock().unwrap().push(what);
-        let approved = ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None };
+        let approved = ProcessorReply::Approved {
+            amount,
+            captured: false,
+            under_review: false,
+            credential: None,
+            checks: IssuerChecks::default(),
+        };
         self.next.lock().unwrap().take().unwrap_or(approved)
     }
 }

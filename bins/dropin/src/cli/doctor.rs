@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use dropin_boot::{Failure, Mode, SystemClock, check_database, unknown_in_environment};
 use dropin_catalogue::{Catalogue, Method, find_method};
-use dropin_keyring::{CredentialKeys, MasterKey, StashKeys};
+use dropin_keyring::{CredentialKeys, MasterKey, StashKeys, VelocityKeys};
 use dropin_ports::{AccessStore, Clock, WalletStore};
 use dropin_processor_http::ProcessorConfig;
 use dropin_store::{Deployment, DeploymentMode, Role, Store};
@@ -46,6 +46,7 @@ pub(super) async fn run(cli: &Cli, wanted: Doctor) -> Result<ExitCode, Failure> 
     settings(cli, &mut report);
     addresses(cli, &mut report);
     payment_methods(cli, &mut report);
+    screening(cli, &mut report);
     certificate(cli, wanted, &mut report);
     secrets(cli, &mut report);
     disk(cli, wanted, &mut report);
@@ -110,6 +111,18 @@ fn payment_methods(cli: &Cli, report: &mut Report) {
     }
 }
 
+/// Reads the file of rules of screening, as the parts of `--target` do that screen payments or change rules.
+fn screening(cli: &Cli, report: &mut Report) {
+    let Ok(parts) = Parts::chosen(cli) else { return };
+    if parts.has(Target::CheckoutApi) || parts.has(Target::AdminPanel) {
+        let rules = cli.serve.screening.read();
+        report.judge(
+            "screening",
+            rules.map(|rules| format!("by rules {} unless a merchant has others", rules.fingerprint())),
+        );
+    }
+}
+
 /// What is offered, and what the file adds besides.
 fn offer(catalogue: &Catalogue) -> String {
     let (offered, not): (Vec<_>, Vec<_>) = catalogue.known().partition(|method| catalogue.has(method.id()));
@@ -162,6 +175,9 @@ fn secrets(cli: &Cli, report: &mut Report) {
         if parts.need_credentials() {
             credential_keys(&folder, report);
         }
+        if parts.has(Target::CheckoutApi) {
+            velocity_keys(&folder, report);
+        }
         if parts.need_processor() {
             processor_key(cli, &parts, report);
         }
@@ -213,6 +229,21 @@ fn credential_keys(folder: &Path, report: &mut Report) {
         ),
         Ok(_) => report.add("credential keys", State::Ok, format!("in {}, private to this user", place.display())),
         Err(error) => report.add("credential keys", State::Fault, error.to_string()),
+    }
+}
+
+fn velocity_keys(folder: &Path, report: &mut Report) {
+    let place = folder.join("velocity");
+    match VelocityKeys::open(folder) {
+        Ok(keys) if keys.is_empty() => {
+            report.add(
+                "velocity keys",
+                State::Ok,
+                format!("none in {} yet: checkout-api makes the first one", place.display()),
+            );
+        }
+        Ok(_) => report.add("velocity keys", State::Ok, format!("in {}, private to this user", place.display())),
+        Err(error) => report.add("velocity keys", State::Fault, error.to_string()),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `dropin keys …`: the long-lived keys, and rotating them while the services run.
 
+mod velocity;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use dropin_usecases::key_rotation::{KeyRotation, KeyUsage, SealedRing};
 use dropin_wire::audit_log::Document;
 use serde_json::{Value, json};
 
+use self::velocity::VelocityRing;
 use super::{Cli, Output, acting, say, say_lines};
 
 /// How long a rotation waits for the programs that run: twice what they take to look at the key folder again. A value that one of them seals with an
@@ -31,8 +34,8 @@ pub(crate) enum KeysCommand {
     List(Output),
     /// Make a new key, and seal with it what older keys sealed, while the services run; one that was interrupted goes on
     Rotate(Rotate),
-    /// Destroy the keys of rotations that seal nothing any more
-    Prune(Output),
+    /// Destroy the keys of rotations that nothing needs any more
+    Prune(Prune),
 }
 
 #[derive(Debug, Args)]
@@ -40,6 +43,15 @@ pub(crate) struct Rotate {
     /// Which keys
     #[arg(long, value_enum, default_value_t = Ring::Master)]
     ring: Ring,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Prune {
+    /// Destroy velocity keys also where shoppers who have paid are known by them alone: those are new shoppers then
+    #[arg(long)]
+    forget_shoppers: bool,
     #[command(flatten)]
     output: Output,
 }
@@ -53,6 +65,8 @@ enum Ring {
     Credential,
     /// Seals of the audit log: a new key seals from now on, and old ones stay
     Audit,
+    /// What tries to pay are counted by: a new key hashes from now on, and what old ones hashed counts on
+    Velocity,
 }
 
 impl Ring {
@@ -61,6 +75,7 @@ impl Ring {
             Self::Master => "master",
             Self::Credential => "credential",
             Self::Audit => "audit",
+            Self::Velocity => "velocity",
         }
     }
 }
@@ -122,6 +137,7 @@ impl OpenRing {
             Ring::Master => "dropin keys rotate",
             Ring::Credential => "dropin keys rotate --ring credential",
             Ring::Audit => "dropin keys rotate --ring audit",
+            Ring::Velocity => "dropin keys rotate --ring velocity",
         }
     }
 }
@@ -135,18 +151,24 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &KeysCommand) -> Resu
     let master = OpenRing::new(Ring::Master, &folder, RingKeys::Master(Arc::new(master)), store);
     let credential = OpenRing::new(Ring::Credential, &folder, credential, store);
     let audit_keys = AuditKeys::open(&folder)?;
+    let velocity = VelocityRing::open(&folder, store)?;
     let acts = Acts { store, writer: acting::writer(cli)? };
     match command {
         KeysCommand::List(output) => {
-            let of_audit = audit_lines(audit_keys.list_keys()?, &store.count_seals_by_key().await?);
-            list(&[master, credential], of_audit, *output).await.map(|()| ExitCode::SUCCESS)
+            let mut others = audit_lines(audit_keys.list_keys()?, &store.count_seals_by_key().await?);
+            others.extend(velocity.lines().await?);
+            list(&[master, credential], others, *output).await.map(|()| ExitCode::SUCCESS)
         }
         KeysCommand::Rotate(Rotate { ring: Ring::Master, output }) => rotate(&master, &acts, *output).await,
         KeysCommand::Rotate(Rotate { ring: Ring::Credential, output }) => rotate(&credential, &acts, *output).await,
         KeysCommand::Rotate(Rotate { ring: Ring::Audit, output }) => {
             rotate_audit(&audit_keys, &folder.join(Ring::Audit.name()), &acts, *output).await
         }
-        KeysCommand::Prune(output) => prune(&[master, credential], &acts, *output).await,
+        KeysCommand::Rotate(Rotate { ring: Ring::Velocity, output }) => velocity.rotate(&acts, *output).await,
+        KeysCommand::Prune(Prune { forget_shoppers, output }) => {
+            let of_velocity = velocity.prune(*forget_shoppers, &acts).await;
+            prune(&[master, credential], of_velocity, &acts, *output).await
+        }
     }
 }
 
@@ -232,20 +254,20 @@ impl Line {
 
     fn text(&self) -> String {
         let made_at = self.made_at.as_deref().unwrap_or("-");
-        format!("{:<10}  {:<20}  {:<5}  {made_at:<27}  {}", self.ring.name(), self.id, self.state, self.values)
+        format!("{:<10}  {:<20}  {:<6}  {made_at:<27}  {}", self.ring.name(), self.id, self.state, self.values)
     }
 }
 
-async fn list(rings: &[OpenRing], of_audit: Vec<Line>, output: Output) -> Result<(), Failure> {
+async fn list(rings: &[OpenRing], others: Vec<Line>, output: Output) -> Result<(), Failure> {
     let mut lines = Vec::new();
     for ring in rings {
         lines.extend(Line::of_ring(ring.ring, ring.keys.list()?, &ring.rotation.usage().await?));
     }
-    lines.extend(of_audit);
+    lines.extend(others);
     if output.json {
         return say(&Value::from_iter(lines.iter().map(Line::json)).to_string());
     }
-    let head = format!("{:<10}  {:<20}  {:<5}  {:<27}  {}", "Ring", "Key", "State", "Made", "Values");
+    let head = format!("{:<10}  {:<20}  {:<6}  {:<27}  {}", "Ring", "Key", "State", "Made", "Values");
     say_lines([head].into_iter().chain(lines.iter().map(Line::text)), "")
 }
 
@@ -265,7 +287,7 @@ async fn rotate(ring: &OpenRing, acts: &Acts<'_>, output: Output) -> Result<Exit
             match ring.ring {
                 Ring::Master => "replace those values first",
                 Ring::Credential => "close the contracts that cannot be charged any more first",
-                Ring::Audit => "",
+                Ring::Audit | Ring::Velocity => "",
             }
         )
         .into());
@@ -316,7 +338,7 @@ fn tell_rotated(
     let advice = match ring {
         Ring::Master => "Set a new one in its place",
         Ring::Credential => "Close that contract: it cannot be charged",
-        Ring::Audit => "",
+        Ring::Audit | Ring::Velocity => "",
     };
     for (value, why) in failed {
         say(&format!("NOT SEALED ANEW: {:?} of {}: {why}. {advice}.", value.kind(), value.row()))?;
@@ -332,7 +354,12 @@ struct Pruned {
     needed: Vec<(String, u64)>,
 }
 
-async fn prune(rings: &[OpenRing], acts: &Acts<'_>, output: Output) -> Result<ExitCode, Failure> {
+async fn prune(
+    rings: &[OpenRing],
+    of_velocity: Result<Pruned, Failure>,
+    acts: &Acts<'_>,
+    output: Output,
+) -> Result<ExitCode, Failure> {
     let (mut destroyed, mut needed, mut refusals) = (Vec::new(), Vec::new(), Vec::new());
     for ring in rings {
         match prune_ring(ring, acts).await {
@@ -352,12 +379,26 @@ async fn prune(rings: &[OpenRing], acts: &Acts<'_>, output: Output) -> Result<Ex
             }
         }
     }
+    let mut known = Vec::new();
+    match of_velocity {
+        Err(refusal) => refusals.push(refusal.to_string()),
+        Ok(pruned) => {
+            destroyed.extend(pruned.destroyed);
+            known.extend(pruned.needed.iter().map(|(id, shoppers)| {
+                format!("Key {id} stays: {shoppers} shoppers who have paid are known by it alone (--forget-shoppers).")
+            }));
+            needed.extend(pruned.needed);
+        }
+    }
     let values = |(id, values): &(String, u64)| json!({ "KeyId": id, "Values": values });
     match output.json {
         true => {
             say(&json!({ "Destroyed": destroyed, "Needed": Value::from_iter(needed.iter().map(values)) }).to_string())?
         }
-        false => say_lines(destroyed.iter().map(|id| format!("Destroyed key {id}.")), "No key was destroyed.")?,
+        false => {
+            say_lines(destroyed.iter().map(|id| format!("Destroyed key {id}.")), "No key was destroyed.")?;
+            known.iter().try_for_each(|line| say(line))?;
+        }
     }
     if refusals.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(refusals.join("; ").into()) }
 }

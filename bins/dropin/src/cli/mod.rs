@@ -17,6 +17,7 @@ mod output;
 mod processor;
 mod rates;
 mod run;
+mod screening;
 mod serve_args;
 mod trigger;
 mod wallet;
@@ -37,6 +38,7 @@ use operator::OperatorCommand;
 use order::OrderCommand;
 use output::{Output, say, say_lines};
 use rates::RatesCommand;
+use screening::ScreeningCommand;
 use trigger::Trigger;
 use wallet::WalletCommand;
 
@@ -110,6 +112,9 @@ pub(crate) enum Command {
     /// The books
     #[command(subcommand)]
     Ledger(LedgerCommand),
+    /// Screening of payments: files of rules, and merchants' own rules
+    #[command(subcommand)]
+    Screening(ScreeningCommand),
     /// Exchange rates
     #[command(subcommand)]
     Rates(RatesCommand),

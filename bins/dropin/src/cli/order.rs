@@ -6,9 +6,12 @@ use clap::{Args, Subcommand, ValueEnum};
 use dropin_boot::{Failure, SystemClock, SystemIds};
 use dropin_kernel::OrderId;
 use dropin_order::{Operation, Order, Refund};
-use dropin_ports::{Actor, AuditStore, OrderAuditTrail, StoredHistoryEntry};
+use dropin_ports::{Actor, AuditStore, OrderAuditTrail, ScreeningStore, StoredHistoryEntry};
+use dropin_risk::Screening;
 use dropin_store::Store;
+use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::payments::{Payments, ReviewError, ReviewOutcome, Timing};
+use dropin_usecases::screening::PaymentScreening;
 use dropin_validation::Text;
 use serde_json::{Map, Value, json};
 
@@ -55,7 +58,9 @@ pub(crate) enum Decision {
 /// Everything that is kept about one Order.
 pub(super) async fn show(store: &Store, id: OrderId, output: Output) -> Result<(), Failure> {
     let file = store.find_audit_trail(id).await?.ok_or_else(|| unknown(id))?;
-    say(&if output.json { of(&file).to_string() } else { in_words(&file) })
+    let screening = store.find_screening(file.records.order.merchant_id, id).await?;
+    let screening = screening.as_ref();
+    say(&if output.json { of(&file, screening).to_string() } else { in_words(&file, screening) })
 }
 
 fn unknown(id: OrderId) -> Failure {
@@ -99,7 +104,10 @@ pub(super) async fn decide(
     let catalogue = Arc::new(cli.serve.methods.known()?);
     let processor = Arc::new(processor::open(cli, processor)?);
     let (store, clock, ids) = (Arc::new(store.clone()), Arc::new(SystemClock), Arc::new(SystemIds));
-    let payments = Payments { store, processor, clock, ids, credentials: None, catalogue, timing: Timing::default() };
+    let merchants = KnownMerchants::new(store.clone());
+    let screening = PaymentScreening::new(store.clone(), store.clone(), merchants, clock.clone());
+    let timing = Timing::default();
+    let payments = Payments { store, processor, clock, ids, credentials: None, catalogue, timing, screening };
     payments.review(id, approve, operator, &acting(cli)?).await.map_err(|error| explain(id, error))
 }
 
@@ -113,7 +121,7 @@ fn explain(id: OrderId, error: ReviewError) -> Failure {
     }
 }
 
-fn in_words(file: &OrderAuditTrail) -> String {
+fn in_words(file: &OrderAuditTrail, screening: Option<&Screening>) -> String {
     let mut lines = about(&file.records.order);
     let ledger = file.records.balances.iter();
     lines.extend(ledger.map(|balance| {
@@ -125,6 +133,7 @@ fn in_words(file: &OrderAuditTrail) -> String {
             lines.extend(of.into_iter().map(|line| format!("  {line}")));
         }
     };
+    list("Screening", screening.map(screening_lines).unwrap_or_default());
     list("Refunds", file.records.refunds.iter().map(refund_line).collect());
     list("Operations", file.records.operations.iter().map(|placed| operation_line(&placed.operation)).collect());
     list("Life", file.history.iter().map(step_line).collect());
@@ -180,6 +189,11 @@ fn about(order: &Order) -> Vec<String> {
     lines
 }
 
+fn screening_lines(screening: &Screening) -> Vec<String> {
+    let decided = format!("{}  score {} of 100", screening.decision(), screening.score());
+    [decided].into_iter().chain(screening.reasons().iter().map(ToString::to_string)).collect()
+}
+
 fn refund_line(refund: &Refund) -> String {
     let Refund { id, reference, amount, created_at, .. } = refund;
     let (state, currency) = (refund.state.as_str(), amount.currency());
@@ -205,8 +219,11 @@ fn step_line(step: &StoredHistoryEntry) -> String {
     format!("{at}  {what}  {}{after}  by {who}", before.unwrap_or_default())
 }
 
-fn of(file: &OrderAuditTrail) -> Value {
+fn of(file: &OrderAuditTrail, screening: Option<&Screening>) -> Value {
     let mut shown = of_order(&file.records.order);
+    if let Some(screening) = screening {
+        shown.insert("Screening".to_owned(), of_screening(screening));
+    }
     let refunds = file.records.refunds.iter().map(of_refund);
     shown.insert("Refunds".to_owned(), Value::from_iter(refunds));
     let operations = file.records.operations.iter().map(|placed| Value::from(operations::of(&placed.operation)));
@@ -256,6 +273,15 @@ fn of_order(order: &Order) -> Map<String, Value> {
         }
         _ => Map::new(),
     }
+}
+
+fn of_screening(screening: &Screening) -> Value {
+    let reasons = screening.reasons().iter();
+    json!({
+        "Decision": screening.decision().as_str(),
+        "Score": screening.score().value(),
+        "Reasons": Value::from_iter(reasons.map(|one| json!({ "Code": one.code.to_string(), "Points": one.points }))),
+    })
 }
 
 fn of_refund(refund: &Refund) -> Value {

@@ -17,6 +17,7 @@ use super::operations::{self, OpCommand};
 use super::operator::{self, OperatorCommand};
 use super::order::{self, OrderCommand};
 use super::rates::{self, RatesCommand};
+use super::screening::{self, ScreeningCommand};
 use super::{
     Cli, Command, DeploymentCommand, acting, audit_log, contract, doctor, keys, listen, notification, say, trigger,
     wallet,
@@ -32,6 +33,10 @@ pub(crate) async fn run(cli: &Cli, command: &Command) -> Result<ExitCode, Failur
             report_failure(&failure.to_string());
             Ok(ExitCode::from(ledger::NOT_COMPARED))
         }
+        (Command::Screening(ScreeningCommand::Check(_)), Err(failure)) => {
+            report_failure(&failure.to_string());
+            Ok(ExitCode::from(screening::NOT_CHECKED))
+        }
         (_, outcome) => outcome,
     }
 }
@@ -43,6 +48,7 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         Command::Grants(wanted) => say(dropin_store::grants(&wanted.role, &wanted.database).trim_end()),
         Command::Listen(wanted) => listen::run(cli, wanted).await,
         Command::Contract(wanted) => contract::run(cli, wanted).await,
+        Command::Screening(ScreeningCommand::Check(wanted)) => return screening::check(cli, wanted),
         Command::Trigger(wanted) if wanted.list => trigger::list(wanted.output),
         Command::Migrate => with_store(open(cli, command)?, async |store| migrate(store)).await,
         Command::Ledger(LedgerCommand::Verify(wanted)) => {
@@ -77,6 +83,12 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         }
         Command::Operator(wanted) => {
             with_ready(open(cli, command)?, async |store| operator::run(cli, store, wanted).await).await
+        }
+        Command::Screening(ScreeningCommand::Rules(wanted)) => {
+            with_ready(open(cli, command)?, async |store| screening::rules(cli, store, wanted).await).await
+        }
+        Command::Screening(ScreeningCommand::DryRun(wanted)) => {
+            with_ready(open(cli, command)?, async |store| screening::dry_run(cli, store, wanted).await).await
         }
         Command::Wallet(wanted) => {
             with_ready(open(cli, command)?, async |store| wallet::run(cli, store, wanted).await).await

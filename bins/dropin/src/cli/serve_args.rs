@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dropin_boot::{
     AccessArgs, CatalogueArgs, CatalogueFileArgs, DeliveryArgs, DocsArgs, ListenArgs, OfferArgs, ProcessorLimitArgs,
-    RateSourceArgs, StashArgs, StashLimitArgs, WalletArgs, socket_address,
+    RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs, StashArgs, StashLimitArgs, WalletArgs, socket_address,
 };
 
 /// A part of the service that can run alone.
@@ -70,6 +70,8 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) methods: CatalogueFileArgs,
     #[command(flatten)]
+    pub(crate) screening: ScreeningArgs,
+    #[command(flatten)]
     pub(crate) docs: DocsArgs,
     #[command(flatten)]
     pub(crate) wallet: WalletArgs,
@@ -79,6 +81,8 @@ pub(crate) struct ServeArgs {
     pub(crate) stash_limits: StashLimitArgs,
     #[command(flatten)]
     pub(crate) rates: RateSourceArgs,
+    #[command(flatten)]
+    pub(crate) screening_retention: ScreeningRetentionArgs,
     #[command(flatten)]
     pub(crate) offers: OfferArgs,
     /// Public address of the Session and Order APIs ({base_url}) [default: where the service listens]

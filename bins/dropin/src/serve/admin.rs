@@ -42,8 +42,11 @@ pub(super) async fn open(
     let listens = server.addresses().first().copied().unwrap_or(cli.serve.admin_listen);
     let listener = &cli.serve.listener;
     let has_tls = listener.tls().is_some();
-    let settings =
-        AdminPanelArgs { payments: services::payments(cli, addresses), webhook: cli.serve.delivery.webhook.clone() };
+    let settings = AdminPanelArgs {
+        payments: services::payments(cli, addresses),
+        webhook: cli.serve.delivery.webhook.clone(),
+        screening: cli.serve.screening.clone(),
+    };
     settings.payments.open_with(context, || plan::processor_key(cli, parts)).await?;
     let (panel, first) = admin_panel::assemble_with(context, settings).await?;
     let (server, background) = panel.mount_on(server);

@@ -53,12 +53,14 @@ pub(super) async fn assemble(
             wallet,
             checkout_url: addresses.checkout.clone(),
             catalogue: catalogue(cli, parts, addresses)?,
+            screening: serve.screening.clone(),
             docs: serve.docs,
         };
         services = services.join(checkout_api::assemble(context, settings).await?);
     }
     if parts.has(Target::Settler) {
-        let settings = SettlerArgs { payments, rates: serve.rates };
+        let (screening, retention) = (serve.screening, serve.screening_retention);
+        let settings = SettlerArgs { payments, rates: serve.rates, screening, retention };
         services = services.join(settler::assemble(context, settings).await?);
     }
     if parts.has(Target::Notifier) {

@@ -36,6 +36,7 @@ fn a_sound_deployment_is_found_sound_beside_a_service_too() {
         "mode",
         "addresses",
         "methods",
+        "screening",
         "master key",
         "disk",
         "database",

@@ -21,15 +21,17 @@ const SERVICES: [(&str, &str); 6] = [
 ];
 
 /// The page's parts, each with the groups in it that clap makes of our structs. Of a struct with others in it clap makes an empty group.
-const SECTIONS: [(&str, &[&str]); 9] = [
+const SECTIONS: [(&str, &[&str]); 10] = [
     ("Parts and addresses", &["DocsArgs"]),
     ("Database, keys and mode", &["StoreArgs", "KeyArgs", "ModeArgs"]),
     ("Listeners and requests", &["ListenArgs", "AccessArgs"]),
     ("Stash", &["StashArgs", "StashLimitArgs"]),
     ("Calls to the processor", &["ProcessorLimitArgs"]),
     ("Notifications", &["WebhookArgs", "RetentionArgs"]),
+    ("Screening", &["ScreeningRetentionArgs"]),
     ("Exchange rates", &["RateSourceArgs", "OfferArgs"]),
     ("Payment methods and wallet", &["CatalogueArgs", "CatalogueFileArgs", "WalletArgs"]),
+    ("Screening", &["ScreeningArgs"]),
     ("Logs and settings file", &["LogArgs", "ConfigArgs"]),
 ];
 
@@ -37,7 +39,7 @@ const SECTIONS: [(&str, &[&str]); 9] = [
 const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 
 /// The part of the deployment that tells of a metric, by the beginning of its name.
-const TELLERS: [(&str, &str); 8] = [
+const TELLERS: [(&str, &str); 12] = [
     ("dropin_audit_", "settler"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
@@ -46,6 +48,10 @@ const TELLERS: [(&str, &str); 8] = [
     ("dropin_rates_", "settler"),
     ("dropin_notif", "notifier"),
     ("dropin_wallet_", "checkout-api"),
+    ("dropin_screening_rules_", "checkout-api, settler, admin-panel"),
+    ("dropin_screening_decisions_", "checkout-api, settler"),
+    ("dropin_screening_failures_", "checkout-api, settler"),
+    ("dropin_screening_alarms", "checkout-api, settler"),
 ];
 
 /// What a deployment on SQLite does not tell, as it would stand in its /metrics.

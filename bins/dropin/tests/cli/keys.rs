@@ -5,6 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
+use dropin_boot::SystemIds;
+use dropin_kernel::{OrderId, Timestamp};
+use dropin_ports::{HashedVelocityKey, IdSource, NewPaymentTry, PaymentTryOutcome, ScreeningStore, VelocityHash};
+use dropin_store::{Role, Store, StoreConfig};
 use serde_json::{Value, json};
 
 use crate::program::{Data, Dropin, parse, post, printed, refused, run, session_request};
@@ -217,6 +221,45 @@ fn stored_credentials_have_a_ring_of_their_own() {
         line("credential", text(&made, "KeyId"), "SEALS", Some(0)),
     ];
     assert_eq!(deployment.keys(), expected);
+}
+
+/// A profile that paid at the deployment's merchant that many seconds after 1970.
+fn pay(deployment: &Deployment, at: i64) {
+    let merchant = text(&deployment.json("merchant list")[0], "MerchantId").parse().unwrap();
+    let url = format!("sqlite://{}", deployment.data.file("dropin.db").display());
+    let store = Store::open(StoreConfig::new(&url, Role::Tool)).unwrap();
+    let key = HashedVelocityKey { key: "PROFILE".parse().unwrap(), hash: VelocityHash([7; 32]), former: vec![] };
+    let order_id = OrderId::new(SystemIds.ordered());
+    let at = Timestamp::from_micros(at * 1_000_000);
+    let paid = NewPaymentTry { order_id, merchant_id: merchant, at, keys: vec![key], amount_cents: 1 };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(store.count_try(paid)).unwrap();
+    runtime.block_on(store.count_outcome(order_id, PaymentTryOutcome::Paid)).unwrap();
+    store.close();
+}
+
+#[test]
+fn velocity_keys_stay_while_what_they_hashed_counts_or_shoppers_are_known_by_them_alone() {
+    let deployment = Deployment::on_sqlite();
+    deployment.says("merchant create --name N");
+    let refusal = deployment.refuses("keys rotate --ring velocity");
+    assert!(refusal.contains("velocity") && refusal.contains("checkout-api"), "{refusal}");
+    deployment.make_old_key("velocity", OLD);
+    let made = deployment.json("keys rotate --ring velocity");
+    let id = text(&made, "KeyId");
+    let velocity_keys = || deployment.keys().into_iter().filter(|(ring, ..)| ring == "velocity").collect::<Vec<_>>();
+    pay(&deployment, 1_700_000_050);
+    assert_eq!(velocity_keys(), [line("velocity", OLD, "COUNTS", Some(1)), line("velocity", id, "HASHES", Some(0))]);
+    let refusal = deployment.refuses("keys prune --forget-shoppers");
+    assert!(refusal.contains(OLD) && refusal.contains("is counted until"), "{refusal}");
+    // As if that rotation were long ago.
+    fs::remove_file(deployment.key_file("velocity", id)).unwrap();
+    deployment.make_old_key("velocity", NEWER);
+    let kept = deployment.says("keys prune");
+    assert!(kept.contains(&format!("Key {OLD} stays: 1 shoppers")), "{kept}");
+    assert_eq!(deployment.json("keys prune")["Needed"], json!([{ "KeyId": OLD, "Values": 1 }]));
+    assert_eq!(deployment.json("keys prune --forget-shoppers"), json!({ "Destroyed": [OLD], "Needed": [] }));
+    assert_eq!(velocity_keys(), [line("velocity", NEWER, "HASHES", Some(0))]);
 }
 
 #[test]

@@ -14,5 +14,6 @@ mod methods;
 mod operators;
 mod paying;
 mod program;
+mod screening;
 mod serving;
 mod wallets;

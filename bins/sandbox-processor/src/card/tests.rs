@@ -28,13 +28,14 @@ fn the_end_of_a_number_tells_which_it_is() {
         let (_, last4) = card.number.split_at(card.number.len() - 4);
         assert_eq!(SandboxCard::of_last4(last4).map(|found| found.number), Some(card.number));
     }
-    let codes: Vec<_> = TEST_CARDS[15..].iter().map(SandboxCard::scheme_code).collect();
+    let codes: Vec<_> = TEST_CARDS[17..].iter().map(SandboxCard::scheme_code).collect();
     assert_eq!(codes, ["MC", "AMEX", "DISC", "JCB", "DINERS"][..codes.len()]);
 }
 
 #[test]
 fn a_number_for_contracts_shows_it_when_it_is_stored() {
-    let (page, away) = (CallerCapabilities { return_url: true, review: false }, CallerCapabilities::default());
+    let (page, away) =
+        (CallerCapabilities { return_url: true, ..CallerCapabilities::default() }, CallerCapabilities::default());
     let (pays, asks) = (Verdict::Approve(Scenario::Plain), Verdict::Await(Stage::Page));
     let needed = Verdict::Decline(Reason::AuthenticationRequired);
     for (number, plain, stored, stored_away) in [
@@ -50,9 +51,45 @@ fn a_number_for_contracts_shows_it_when_it_is_stored() {
 }
 
 #[test]
+fn a_challenge_comes_before_the_issuers_word() {
+    let asked = CallerCapabilities { return_url: true, review: true, challenge: true };
+    let away = CallerCapabilities { return_url: false, ..asked };
+    let page = Verdict::Await(Stage::Page);
+    let (needed, pays) = (Verdict::Decline(Reason::AuthenticationRequired), Verdict::Approve(Scenario::Plain));
+    for (number, then) in [
+        ("4242424242424242", pays),
+        ("4000000000003220", pays),
+        ("4000000000000002", Verdict::Decline(Reason::GenericDecline)),
+        ("4000000000000341", Verdict::Approve(Scenario::RefusedCapture)),
+        ("4000000000009235", Verdict::ApproveUnderReview),
+    ] {
+        let found = [asked, away].map(|can| card(number, None, "2030", "12").unwrap().verdict(NOW, can, false));
+        assert_eq!(found, [page, needed], "{number}");
+        assert_eq!(SandboxCard::of_last4(&number[12..]).unwrap().authenticated(true), then, "{number}");
+    }
+    let unheld = SandboxCard::of_last4("9235").unwrap().authenticated(false);
+    assert_eq!(unheld, Verdict::Decline(Reason::GenericDecline));
+    // What nobody can be challenged for.
+    let verdict = |number: &str, year| card(number, None, year, "12").unwrap().verdict(NOW, asked, false);
+    assert_eq!(verdict("4242424242424242", "2020"), Verdict::Decline(Reason::ExpiredCard));
+    assert_eq!(verdict(&"0".repeat(16), "2030"), Verdict::Decline(Reason::InvalidCard));
+    assert_eq!(verdict("4000000000003014", "2030"), Verdict::Silence);
+    // A stored card: its shopper is sent to the page, and a merchant alone has nobody to send.
+    for (last4, by_shopper, by_merchant) in [
+        ("4242", page, needed),
+        ("3220", page, needed),
+        ("3178", Verdict::Decline(Reason::InsufficientFunds), Verdict::Decline(Reason::InsufficientFunds)),
+    ] {
+        let stored = SandboxCard::of_last4(last4).unwrap();
+        let found = [CredentialUse::OneClick, CredentialUse::Recurring].map(|by| stored.charged_again(by, asked));
+        assert_eq!(found, [by_shopper, by_merchant], "{last4}");
+    }
+}
+
+#[test]
 fn a_stored_number_is_charged_as_it_says() {
     use CredentialUse::{OneClick, Recurring};
-    let page = CallerCapabilities { return_url: true, review: true };
+    let page = CallerCapabilities { return_url: true, review: true, challenge: false };
     let (pays, asks) = (Verdict::Approve(Scenario::Plain), Verdict::Await(Stage::Page));
     let poor = Verdict::Decline(Reason::InsufficientFunds);
     for (last4, by_shopper, by_merchant) in [
@@ -101,8 +138,8 @@ fn what_the_caller_cannot_do_is_declined() {
     let verdict =
         |number, year, capabilities| card(number, None, year, "12").unwrap().verdict(NOW, capabilities, false);
     let (page, review) = (
-        CallerCapabilities { return_url: true, review: false },
-        CallerCapabilities { return_url: false, review: true },
+        CallerCapabilities { return_url: true, ..CallerCapabilities::default() },
+        CallerCapabilities { review: true, ..CallerCapabilities::default() },
     );
     let generic = Verdict::Decline(Reason::GenericDecline);
     assert_eq!(verdict("4000000000003220", "2030", page), Verdict::Await(Stage::Page));

@@ -28,12 +28,13 @@ use dropin_ports::{
 };
 use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
-use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, Merchants};
+use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::contracts::Contracts;
 use dropin_usecases::events::Events;
 use dropin_usecases::idempotency::{IdempotencyService, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::rates::Rates;
+use dropin_usecases::screening::PaymentScreening;
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
@@ -207,6 +208,9 @@ impl Api {
             OfferPolicy::default(),
         );
         let flows = Flows::start().unwrap();
+        let shared = Arc::new(inner.clone());
+        let known = KnownMerchants::new(shared.clone());
+        let screening = PaymentScreening::new(shared.clone(), shared, known, clock.clone());
         let payments = Payments {
             store: Arc::new(inner.clone()),
             processor,
@@ -215,6 +219,7 @@ impl Api {
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
+            screening,
         };
         let limit = FailureLimit::default();
         let auth =

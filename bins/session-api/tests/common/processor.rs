@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use dropin_money::Amount;
 use dropin_order::DeclineReason;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, Processor,
-    ProcessorReply, RefundRequest, StatusReply, VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks, OperationQuery,
+    Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest,
 };
 use tokio::sync::watch;
 
@@ -44,7 +44,13 @@ impl ProcessorStub {
     async fn answer(&self, amount: Option<Amount>) -> ProcessorReply {
         self.asked.send_modify(|asked| *asked += 1);
         drop(self.open.subscribe().wait_for(|open| *open).await.unwrap());
-        let approved = ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None };
+        let approved = ProcessorReply::Approved {
+            amount,
+            captured: false,
+            under_review: false,
+            credential: None,
+            checks: IssuerChecks::default(),
+        };
         self.next.lock().unwrap().take().unwrap_or(approved)
     }
 }

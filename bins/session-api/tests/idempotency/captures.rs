@@ -1,6 +1,6 @@
 use actix_web::http::Method;
 use dropin_money::{Amount, Currency};
-use dropin_ports::{ProcessorReply, Waiting};
+use dropin_ports::{IssuerChecks, ProcessorReply, Waiting};
 use futures_util::future::join;
 
 use crate::common::{Answer, Api, ProcessorStub, declined};
@@ -147,7 +147,13 @@ async fn the_settler_answers_a_key_that_nobody_answered() {
                 Some(answer) => answer.clone(),
                 None => {
                     let amount = Amount::from_minor(Currency::Usd, 2_900).ok();
-                    ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None }
+                    ProcessorReply::Approved {
+                        amount,
+                        captured: false,
+                        under_review: false,
+                        credential: None,
+                        checks: IssuerChecks::default(),
+                    }
                 }
             };
             bank.will_say(known);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_access::Origin;
-use dropin_card::{Card, StashedData};
+use dropin_card::{Card, ClientFacts, StashedData};
 use dropin_kernel::Timestamp;
 use dropin_keyring::StashKeys;
 use dropin_ports::{
@@ -106,7 +106,17 @@ async fn a_backup_that_is_an_hour_old_opens_nothing_with_the_keys_of_today() {
         let card = StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "123", "2099", "12"));
         let (stash_id, browser) = (format!("cart-{minute}"), "browser".to_owned());
         stashing
-            .put(&merchant, NewEntry { client: 0, session: None, stash_id, fingerprint: browser, data: card })
+            .put(
+                &merchant,
+                NewEntry {
+                    client: 0,
+                    session: None,
+                    stash_id,
+                    fingerprint: browser,
+                    data: card,
+                    facts: ClientFacts::default(),
+                },
+            )
             .await
             .expect("stashed");
         clock.pass(60);
@@ -137,7 +147,7 @@ async fn a_backup_that_is_an_hour_old_opens_nothing_with_the_keys_of_today() {
     // What is stashed now is another matter.
     let (stash_id, browser) = ("new".to_owned(), "browser".to_owned());
     let stashed = vault.seal(
-        &StashedData::Card(Card::new("", "", "", "", "")),
+        &StashedData::Card(Card::new("", "", "", "", "")).into(),
         &StashKey { merchant_id: MERCHANT, stash_id, fingerprint: browser },
         clock.now(),
     );

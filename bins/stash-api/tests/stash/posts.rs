@@ -20,6 +20,41 @@ async fn a_card_is_stashed_and_only_its_last_digits_come_back() {
 }
 
 #[actix_web::test]
+async fn what_is_known_of_the_client_is_sealed_with_the_card() {
+    let card = form("4242 4242 4242 4242", "123");
+    let text = |text: &str| Some(text.to_owned());
+    let world = World::start().await;
+    let path = at("cart-1");
+    let form_type = ("Content-Type", "application/x-www-form-urlencoded");
+    // Nobody stands before the listener, so that anybody could write this.
+    let headers = [form_type, ("X-Forwarded-For", "203.0.113.9"), ("Forwarded", "for=203.0.113.9")];
+    let said = format!("{card}&TimeZone=Europe%2FVienna&Language=de-AT");
+    assert_eq!(world.send("POST", &path, &headers, &said).await.status, 200);
+    let here = "127.0.0.1".parse().ok();
+    assert_eq!(world.client_of("cart-1").await, (here, text("Europe/Vienna"), text("de-AT")));
+    for odd in ["", "&TimeZone=&Language=", "&TimeZone=%3Cb%3E&Language=%", "&Language=a&Language=b&TimeZone=%ff"] {
+        assert_eq!(world.post(&path, None, &format!("{card}{odd}")).await.status, 200, "{odd}");
+        assert_eq!(world.client_of("cart-1").await, (here, None, None), "{odd}");
+    }
+    let long = format!("{card}&TimeZone={}&Language=pt-BR", "z".repeat(10_000));
+    assert_eq!(world.post(&path, None, &long).await.status, 200);
+    assert_eq!(world.client_of("cart-1").await, (here, None, text("pt-BR")));
+    // An address is no field of the form.
+    let named = world.post(&path, None, &format!("{card}&Address=203.0.113.9")).await;
+    assert_eq!(named.error(), (400, "INVALID_REQUEST".to_owned(), vec!["Address".to_owned()]));
+    world.stop().await;
+    let world = World::start_behind_proxy().await;
+    for (headers, address) in [
+        (&[form_type, ("X-Forwarded-For", "198.51.100.7, 203.0.113.9")][..], "203.0.113.9"),
+        (&[form_type], "127.0.0.1"),
+    ] {
+        assert_eq!(world.send("POST", &path, headers, &card).await.status, 200, "{address}");
+        assert_eq!(world.client_of("cart-1").await, (address.parse().ok(), None, None));
+    }
+    world.stop().await;
+}
+
+#[actix_web::test]
 async fn a_bad_card_is_stashed_with_warnings_and_cannot_be_used() {
     let world = World::start().await;
     let answer = world.post(&at("cart-1"), None, &form("4242424242424241", "12")).await;

@@ -1,6 +1,6 @@
 //! A listening stash-api on a store of its own, and a client that sends the bytes it is given.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,9 @@ use dropin_http::{Limits, RunningServer, Server};
 use dropin_kernel::{ApiUserId, MerchantId, Timestamp};
 use dropin_keyring::StashKeys;
 use dropin_money::Currency;
-use dropin_ports::{AccessStore, Clock, NewMerchant, StashKey, StashStore, StashSummary, StoredResponse, WalletStore};
+use dropin_ports::{
+    AccessStore, Clock, NewMerchant, StashKey, StashStore, StashSummary, StashVault, StoredResponse, WalletStore,
+};
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Caller, KnownMerchants};
@@ -70,6 +72,15 @@ impl World {
 
     /// With these limits of the listener, and of the stash.
     pub(crate) async fn start_with(limits: Limits, stash: StashLimits) -> Self {
+        Self::start_server(Server::new("stash-api").limits(limits), stash).await
+    }
+
+    /// With a proxy in front, which tells where its requests come from.
+    pub(crate) async fn start_behind_proxy() -> Self {
+        Self::start_server(Server::new("stash-api").behind_proxy(true), StashLimits::NONE).await
+    }
+
+    async fn start_server(server: Server, stash: StashLimits) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let store = open_store(folder.path());
         insert_merchant(&store).await;
@@ -85,10 +96,10 @@ impl World {
             lifetime: STASH_LIFETIME,
             quota: Arc::new(StashQuota::new(stash, STASH_LIFETIME)),
         };
-        let server = Server::new("stash-api").listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
+        let server = server.listen(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a free port");
         // Under a prefix, as in the all-in-one.
         let deps = StashApiDeps { stashing };
-        let server = server.mount("/stash", configure(deps)).limits(limits).start().expect("listening");
+        let server = server.mount("/stash", configure(deps)).start().expect("listening");
         Self { folder, store, server }
     }
 
@@ -178,12 +189,24 @@ impl World {
         self.store.put_wallet(identity, audited()).await.expect("the store");
     }
 
+    /// What the entry tells of its client, as a payment opens it: address, time zone and language.
+    pub(crate) async fn client_of(&self, stash_id: &str) -> (Option<IpAddr>, Option<String>, Option<String>) {
+        let key = key_of(stash_id, "browser");
+        let found = self.store.read_stash(&key, SystemClock.now()).await.expect("the store").expect("an entry");
+        let keys = StashKeys::open(&self.folder.path().join("keys"), KEY_PERIOD, STASH_LIFETIME).expect("keys");
+        let client = keys.open(&found.1, &key).expect("opened").client;
+        (client.address(), client.time_zone().map(str::to_owned), client.language().map(str::to_owned))
+    }
+
     pub(crate) async fn stashed(&self, stash_id: &str, fingerprint: &str) -> Option<StashSummary> {
-        let key =
-            StashKey { merchant_id: MERCHANT, stash_id: stash_id.to_owned(), fingerprint: fingerprint.to_owned() };
+        let key = key_of(stash_id, fingerprint);
         let found = self.store.peek_stash(&key, SystemClock.now()).await.expect("the store");
         found.map(|found| found.summary)
     }
+}
+
+fn key_of(stash_id: &str, fingerprint: &str) -> StashKey {
+    StashKey { merchant_id: MERCHANT, stash_id: stash_id.to_owned(), fingerprint: fingerprint.to_owned() }
 }
 
 pub(crate) fn open_store(folder: &Path) -> Store {
@@ -201,6 +224,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
         saved_cards: Default::default(),
+        screening: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),

@@ -8,6 +8,7 @@ mod master;
 mod ring;
 mod sealing;
 mod stash;
+mod velocity;
 
 pub use audit::{AuditKeys, AuditKeysError};
 pub use credential::{CredentialKeys, CredentialKeysError};
@@ -15,3 +16,4 @@ pub use files::KeyFileError;
 pub use master::{MasterKey, MasterKeyError};
 pub use ring::{KeyInfo, RELOAD_INTERVAL};
 pub use stash::{Rotation, StashKeys};
+pub use velocity::VelocityKeys;

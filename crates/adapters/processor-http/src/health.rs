@@ -178,7 +178,7 @@ impl Outcomes {
 #[cfg(test)]
 mod tests {
     use dropin_order::DeclineReason;
-    use dropin_ports::Waiting;
+    use dropin_ports::{IssuerChecks, Waiting};
 
     use super::*;
 
@@ -188,7 +188,13 @@ mod tests {
         let before = outcomes.all();
         let why = String::new;
         let effects = [
-            ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None },
+            ProcessorReply::Approved {
+                amount: None,
+                captured: false,
+                under_review: false,
+                credential: None,
+                checks: IssuerChecks::default(),
+            },
             ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false, credential: None },
             ProcessorReply::Pending(Waiting::Processor),
             ProcessorReply::Abandoned,

@@ -3,7 +3,7 @@
 use dropin_kernel::{OpId, Timestamp};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{BankDetails, DeclineReason, OpKind};
-use dropin_ports::{ProcessorReply, StatusReply, Waiting};
+use dropin_ports::{IssuerChecks, ProcessorReply, StatusReply, Waiting};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
@@ -40,6 +40,23 @@ struct OperationBody<'a> {
     card_summary: Option<CardBody>,
     response_code: Option<String>,
     advice_code: Option<String>,
+    checks: Option<ChecksBody>,
+}
+
+/// What the issuer checked; a check that is missing is not known.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct ChecksBody {
+    address_matches: Option<bool>,
+    code_matches: Option<bool>,
+    authenticated: Option<bool>,
+}
+
+impl ChecksBody {
+    fn checks(&self) -> IssuerChecks {
+        let Self { address_matches, code_matches, authenticated } = *self;
+        IssuerChecks { address_matches, code_matches, authenticated }
+    }
 }
 
 #[derive(Deserialize)]
@@ -140,11 +157,13 @@ fn approved(message: &OperationBody<'_>, kind: OpKind) -> Result<ProcessorReply,
     let credential =
         credential_reply::approval(message.credential.as_ref(), card, message.network_transaction_id.as_deref())
             .map_err(|Senseless| "approved, but what it says of the stored card makes no sense")?;
+    let checks = message.checks.as_ref().map(ChecksBody::checks).unwrap_or_default();
     Ok(ProcessorReply::Approved {
         amount,
         captured: message.captured,
         under_review: message.under_review,
         credential: credential.map(Box::new),
+        checks,
     })
 }
 

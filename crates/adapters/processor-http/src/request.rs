@@ -31,6 +31,9 @@ struct Authorization<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     shopper_country: Option<&'a str>,
     review_allowed: bool,
+    /// Left out where nobody has to authenticate: a processor that does not know it is asked as before.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    challenge: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     payment_reference: Option<&'a str>,
     /// Whose stored card it is, or will be.
@@ -149,6 +152,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
         return_url: request.return_url.as_deref(),
         shopper_country: request.country.as_deref(),
         review_allowed: true,
+        challenge: request.challenge,
         payment_reference: request.payment_reference.as_deref(),
         merchant: is_about_contract.then(|| request.merchant_id.to_string()),
         store: request.store.map(|kind| kind.as_str()),
@@ -227,6 +231,7 @@ mod tests {
             payment_reference,
             return_url,
             country,
+            challenge: false,
         }
     }
 
@@ -247,6 +252,14 @@ mod tests {
             read(&authorize(&asking(PaymentMethodData::Method("BANKTRANSFER".to_owned()), None, None))),
             json!({"Amount": 29.9, "Currency": "USD", "OrderId": ID, "Method": "BANKTRANSFER", "ReviewAllowed": true})
         );
+    }
+
+    #[test]
+    fn a_challenge_is_asked_for_by_name_and_else_not_spoken_of() {
+        let card = || PaymentMethodData::Card(Card::new("Ana", "4242424242424242", "123", "2031", "12"));
+        let request = AuthorizeRequest { challenge: true, ..asking(card(), None, None) };
+        assert_eq!(read(&authorize(&request))["Challenge"], json!(true));
+        assert_eq!(read(&authorize(&asking(card(), None, None))).get("Challenge"), None);
     }
 
     #[test]

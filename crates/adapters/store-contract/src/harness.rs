@@ -10,8 +10,8 @@ use dropin_ports::{
     BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog,
     Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession, NotificationStore, OperatorStore,
     OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, ResponseStore,
-    SealedStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError,
-    StoreHealth, WalletStore,
+    ScreeningStore, SealedStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse,
+    StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -50,6 +50,8 @@ pub struct Harness {
     pub responses: Arc<dyn ResponseStore>,
     /// Cards.
     pub stash: Arc<dyn StashStore>,
+    /// Counts of tries and screenings.
+    pub screening: Arc<dyn ScreeningStore>,
     /// Wallets.
     pub wallets: Arc<dyn WalletStore>,
     /// Contracts.
@@ -89,6 +91,7 @@ impl Harness {
             + AuditSealStore
             + ResponseStore
             + StashStore
+            + ScreeningStore
             + WalletStore
             + ContractStore
             + SealedStore
@@ -113,6 +116,7 @@ impl Harness {
             seals: store.clone(),
             responses: store.clone(),
             stash: store.clone(),
+            screening: store.clone(),
             wallets: store.clone(),
             contracts: store.clone(),
             sealed: store.clone(),

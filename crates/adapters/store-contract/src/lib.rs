@@ -33,6 +33,8 @@ macro_rules! all_cases {
                 merchants_are_listed_oldest_first
                 what_does_not_exist_is_not_found
                 a_merchant_is_set_in_parts
+                screening_rules_are_kept_beside_a_merchant
+                of_many_who_set_screening_rules_one_wins
                 of_many_who_set_a_merchant_the_last_one_wins_whole
                 a_merchant_has_several_users
                 a_password_retires_the_one_before
@@ -241,6 +243,20 @@ macro_rules! all_cases {
                 a_request_is_settled_once
                 the_database_wants_a_second_operator
                 approval_limits_are_replaced_whole
+            }
+            screening {
+                a_try_counts_for_each_window_and_a_bucket_more
+                every_key_is_counted_by_itself_with_amounts_and_cards
+                what_an_older_key_of_the_ring_counted_counts
+                an_order_is_counted_once
+                what_became_of_a_try_is_counted_in_its_order
+                counts_of_merchants_are_apart
+                tries_at_once_each_hear_of_those_before
+                who_has_paid_is_known_by_profile_or_browser
+                a_screening_comes_back_whole_to_its_merchant
+                facts_go_after_their_time_and_the_decision_stays
+                the_sweep_deletes_only_what_is_over
+                counts_that_cannot_be_read_are_told
             }
             stash {
                 posts_at_once_are_all_there

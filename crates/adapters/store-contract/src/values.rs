@@ -82,6 +82,7 @@ pub fn new_merchant(endpoint: bool) -> NewMerchant {
         session_lifetime: Duration::from_micros(86_400_000_001),
         attempts_allowed: 5,
         saved_cards: Default::default(),
+        screening: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: START,

@@ -7,8 +7,8 @@ use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
 use dropin_ports::{
-    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewAuditEntry, NewMerchant,
-    StoreError, UserChange, UserInserted,
+    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantScreeningRules, MerchantSettings,
+    NewAuditEntry, NewMerchant, ScreeningRulesChanged, StoreError, UserChange, UserInserted,
 };
 
 use crate::audit_log;
@@ -19,6 +19,7 @@ use crate::rows::{
     permission_words,
 };
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
+use crate::screening_rules;
 use crate::sql::{Id, Instant};
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
@@ -60,6 +61,28 @@ impl AccessStore for Store {
         self.write(move |connection| {
             let changed = set_merchant(connection, id, &settings)?;
             audited(connection, changed, &audit)
+        })
+        .await
+    }
+
+    async fn find_screening_rules(&self, merchant: MerchantId) -> Result<Option<MerchantScreeningRules>, StoreError> {
+        self.read(move |connection| screening_rules::find(connection, merchant)).await
+    }
+
+    async fn set_screening_rules(
+        &self,
+        merchant: MerchantId,
+        decided_on: u64,
+        text: Option<String>,
+        audit: NewAuditEntry,
+    ) -> Result<ScreeningRulesChanged, StoreError> {
+        self.write(move |connection| {
+            let changed = screening_rules::set(connection, merchant, decided_on, text.as_deref())?;
+            if changed != ScreeningRulesChanged::Done {
+                return Ok(TxOutcome::Rollback(changed));
+            }
+            audit_log::append(connection, &audit)?;
+            Ok(TxOutcome::Commit(changed))
         })
         .await
     }
@@ -242,6 +265,9 @@ fn set_merchant(
     if let Some(kind) = settings.saved_card_kind {
         let kind = merchant::saved_card_kind.eq(kind.as_str());
         diesel::update(merchant::table.find(key)).set(kind).execute(connection)?;
+    }
+    if let Some(on) = settings.screening {
+        diesel::update(merchant::table.find(key)).set(merchant::screening.eq(on)).execute(connection)?;
     }
     if let Some(methods) = &settings.methods {
         let document = merchant::methods.eq(methods_document(methods)?);

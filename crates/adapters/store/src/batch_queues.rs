@@ -13,6 +13,7 @@ use crate::create::Creation;
 use crate::find::Search;
 use crate::outbox::{Claiming, Finishing};
 use crate::payment::{Preparation, Settling};
+use crate::screening::{Counting, Keeping};
 use crate::stash::{Peek, Put};
 use crate::store::{Store, spawn};
 use crate::wake::WakeSignal;
@@ -86,6 +87,8 @@ batch_queues! {
     preparations: Preparation, Write, "dropin-store-pre";
     settlements: Settling, Write, "dropin-store-set";
     puts: Put, Write, "dropin-store-put";
+    counts: Counting, Write, "dropin-store-cnt";
+    screenings: Keeping, Write, "dropin-store-scr";
     claims: Claiming, Write, "dropin-store-due";
     finishes: Finishing, Write, "dropin-store-fin";
 }

@@ -9,7 +9,7 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 52] = [
+const TABLES: [(&str, &str); 57] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
@@ -27,6 +27,7 @@ const TABLES: [(&str, &str); 52] = [
     ("endpoint", "SELECT, INSERT, UPDATE"),
     ("event_clock", "SELECT, UPDATE"),
     ("history", "SELECT, INSERT"),
+    ("known_shopper", "SELECT, INSERT, UPDATE, DELETE"),
     ("ledger_entry", "SELECT, INSERT"),
     ("ledger_transaction", "SELECT, INSERT"),
     ("ledger_unbalanced", "SELECT"),
@@ -36,6 +37,7 @@ const TABLES: [(&str, &str); 52] = [
     ("merchant_origin", "SELECT, INSERT, DELETE"),
     ("merchant_rates", "SELECT, INSERT, UPDATE"),
     ("merchant_reference", "SELECT, INSERT"),
+    ("merchant_screening_rules", "SELECT, INSERT, DELETE"),
     ("money_request", "SELECT, INSERT, UPDATE"),
     ("operator", "SELECT, INSERT, UPDATE"),
     ("operator_invitation", "SELECT, INSERT, DELETE"),
@@ -50,6 +52,7 @@ const TABLES: [(&str, &str); 52] = [
     ("outbox_replay", "SELECT, INSERT, UPDATE, DELETE"),
     ("outbox_replay_rest", "SELECT, INSERT, UPDATE, DELETE"),
     ("outbox_stream", "SELECT, INSERT, UPDATE, DELETE"),
+    ("payment_try", "SELECT, INSERT, UPDATE, DELETE"),
     ("processor_op", "SELECT, INSERT, UPDATE"),
     ("purchase_order", "SELECT, INSERT, UPDATE"),
     ("rate_feed", "SELECT, INSERT, UPDATE"),
@@ -57,8 +60,10 @@ const TABLES: [(&str, &str); 52] = [
     ("rate_offer_set", "SELECT, INSERT"),
     ("rate_table", "SELECT, INSERT"),
     ("refund", "SELECT, INSERT, UPDATE"),
+    ("screening", "SELECT, INSERT, UPDATE"),
     ("session", "SELECT, INSERT, UPDATE"),
     ("stash", "SELECT, INSERT, UPDATE, DELETE"),
+    ("velocity_count", "SELECT, INSERT, UPDATE, DELETE"),
     ("wallet_domain", "SELECT, INSERT, UPDATE, DELETE"),
     ("wallet_identity", "SELECT, INSERT, UPDATE, DELETE"),
     // A sequence, which has the privileges of a table.

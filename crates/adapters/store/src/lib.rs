@@ -30,6 +30,8 @@ mod postgres;
 mod rates;
 mod rows;
 mod schema;
+mod screening;
+mod screening_rules;
 mod sealed;
 mod session;
 mod sql;

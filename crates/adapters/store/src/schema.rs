@@ -28,6 +28,12 @@ tables! {
         attempts_allowed -> Integer,
         saved_cards_offered -> Bool,
         saved_card_kind -> Text,
+        screening -> Bool,
+        screening_rules_revision -> BigInt,
+    }
+    merchant_screening_rules (merchant_id) {
+        merchant_id -> SqlId,
+        rules -> Text,
     }
     merchant_currency (merchant_id, currency) {
         merchant_id -> SqlId,
@@ -403,6 +409,34 @@ tables! {
         decided_by -> Nullable<SqlId>,
         decided_at -> Nullable<SqlInstant>,
     }
+    velocity_count (merchant_id, kind, hash) {
+        merchant_id -> SqlId,
+        kind -> Text,
+        hash -> Binary,
+        counts -> Binary,
+        revision -> BigInt,
+        counts_until -> SqlInstant,
+    }
+    payment_try (order_id) {
+        order_id -> SqlId,
+        merchant_id -> SqlId,
+        tried_at -> SqlInstant,
+        state -> Text,
+        keys -> Binary,
+    }
+    known_shopper (merchant_id, hash) {
+        merchant_id -> SqlId,
+        hash -> Binary,
+        first_paid_at -> SqlInstant,
+        seen_at -> SqlInstant,
+    }
+    screening (order_id) {
+        order_id -> SqlId,
+        merchant_id -> SqlId,
+        ordered_at -> SqlInstant,
+        verdict -> Text,
+        facts -> Nullable<Text>,
+    }
     answer (merchant_id, digest) {
         merchant_id -> SqlId,
         digest -> Binary,
@@ -449,10 +483,12 @@ tables! {
 
 diesel::joinable!(session -> billing_profile (billing_profile_id));
 diesel::joinable!(api_user -> merchant (merchant_id));
+diesel::joinable!(merchant_screening_rules -> merchant (merchant_id));
 diesel::joinable!(processor_op -> purchase_order (order_id));
 diesel::joinable!(outbox_stream -> endpoint (endpoint_id));
 diesel::allow_tables_to_appear_in_same_query!(
     merchant,
+    merchant_screening_rules,
     api_user,
     endpoint,
     billing_profile,

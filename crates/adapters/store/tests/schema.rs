@@ -13,6 +13,7 @@ use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use dropin_access::operator::{MoneyKind, MoneyRequestState, OperatorState, SessionStage};
 use dropin_access::{DomainState, RateForm, SavedCardKind};
 use dropin_order::{Account, Channel, FailureReason, OpKind, OpState, OrderState, RefundState, VoidCause};
+use dropin_risk::VelocityKey;
 use dropin_session::{CancelReason, SessionStateKind};
 use dropin_store_contract::Raw;
 
@@ -118,6 +119,9 @@ fn check_lists_are_the_domains() {
     both.assert_list("operator_session_stage_known", SessionStage::ALL.map(SessionStage::as_str));
     both.assert_list("money_request_kind_known", MoneyKind::ALL.map(MoneyKind::as_str));
     both.assert_list("money_request_state_known", MoneyRequestState::ALL.map(MoneyRequestState::as_str));
+    both.assert_list("velocity_count_kind_known", VelocityKey::ALL.map(VelocityKey::as_str));
+    // Every state is written and read by a case of crates/adapters/store-contract.
+    both.assert_list("payment_try_state_known", ["TRIED", "BLOCKED", "CHALLENGED", "DECLINED", "PAID"]);
     both.assert_list("wallet_domain_state_known", DomainState::ALL.map(DomainState::as_str));
     // Every actor of the port is written and read by a case of crates/adapters/store-contract.
     both.assert_list("history_actor_known", ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);

@@ -69,6 +69,13 @@ async fn a_tool_writes_beside_a_service() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn tries_that_two_programs_count_at_once_each_hear_of_those_before() {
+    let (_folder, url) = sqlite_url();
+    let running = service(&url);
+    common::screening::is_counted_by_two_programs(&running, &tool(&url)).await;
+}
+
 #[tokio::test]
 async fn a_tool_alone_brings_the_schema_up_to_date() {
     let (_folder, url) = sqlite_url();

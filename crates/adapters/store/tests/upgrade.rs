@@ -98,6 +98,11 @@ fn accounts_of_before_keep_all_permissions_and_are_sandbox_accounts() {
     assert_eq!(old.values("SELECT permissions AS value FROM api_user"), [all], "those that there were then");
     assert_eq!(old.values("SELECT name AS value FROM merchant WHERE sandbox"), ["Old"]);
     assert_eq!(old.values("SELECT CAST(attempts AS TEXT) AS value FROM outbox_parked"), ["7"]);
+    assert_eq!(
+        old.values("SELECT name AS value FROM merchant WHERE NOT screening"),
+        ["Old"],
+        "no payment is declined by an upgrade"
+    );
     let living = "SELECT url AS value FROM endpoint WHERE removed_at IS NULL AND previous_until IS NULL";
     assert_eq!(old.values(living), ["https://old.example/"]);
 }

@@ -71,8 +71,30 @@ pub struct MerchantSettings {
     pub saved_cards_offered: Option<bool>,
     /// What AllowContract opens, for cards that are saved from now on.
     pub saved_card_kind: Option<SavedCardKind>,
+    /// Whether its payments are screened.
+    pub screening: Option<bool>,
     /// What is particular about its payment methods, in place of all that was.
     pub methods: Option<MerchantMethods>,
+}
+
+/// The rules of screening that a merchant has of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MerchantScreeningRules {
+    /// How often they were set or taken away, as in [`ScreeningSettings`](dropin_access::ScreeningSettings).
+    pub revision: u64,
+    /// A file of rules; `None` where it has none.
+    pub text: Option<String>,
+}
+
+/// What came of changing a merchant's rules of screening.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScreeningRulesChanged {
+    /// Written.
+    Done,
+    /// There is no such merchant.
+    Missing,
+    /// Another change came first: nothing was written; load and decide again.
+    Stale,
 }
 
 /// One change to an API user.
@@ -130,6 +152,18 @@ pub trait AccessStore: Send + Sync {
         settings: MerchantSettings,
         audit: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError>;
+
+    /// A merchant's own rules of screening, with their revision; `None` when there is no such merchant.
+    async fn find_screening_rules(&self, merchant: MerchantId) -> Result<Option<MerchantScreeningRules>, StoreError>;
+
+    /// Sets a merchant's own rules of screening, or takes them away, and counts their revision up; `decided_on` is the revision that they are to replace.
+    async fn set_screening_rules(
+        &self,
+        merchant: MerchantId,
+        decided_on: u64,
+        text: Option<String>,
+        audit: NewAuditEntry,
+    ) -> Result<ScreeningRulesChanged, StoreError>;
 
     /// The user of that name, also one that was revoked: its row alone, so that a wrong password costs what an unknown user costs.
     async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError>;

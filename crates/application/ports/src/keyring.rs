@@ -1,5 +1,5 @@
 use dropin_access::{PasswordHash, SealedSecret};
-use dropin_card::{CardHash, StashedData};
+use dropin_card::{CardHash, StashContents};
 use dropin_kernel::{MerchantId, Timestamp};
 
 use crate::stash::StashKey;
@@ -39,13 +39,18 @@ pub trait StashVault: Send + Sync {
     ///
     /// # Errors
     /// [`KeyringError::Unavailable`].
-    fn seal(&self, data: &StashedData, binding: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError>;
+    fn seal(
+        &self,
+        contents: &StashContents,
+        binding: StashBinding<'_>,
+        now: Timestamp,
+    ) -> Result<SealedCard, KeyringError>;
 
     /// Decrypts.
     ///
     /// # Errors
     /// [`KeyringError`].
-    fn open(&self, sealed: &SealedCard, binding: StashBinding<'_>) -> Result<StashedData, KeyringError>;
+    fn open(&self, sealed: &SealedCard, binding: StashBinding<'_>) -> Result<StashContents, KeyringError>;
 
     /// The keyed hash of a card's number, given without what people write between the digits: the same for ever in every process of the deployment, and
     /// another one for each merchant.

@@ -30,8 +30,8 @@ mod wallet;
 mod webhook;
 
 pub use access::{
-    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, NewMerchant, UserChange,
-    UserInserted,
+    AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantScreeningRules, MerchantSettings,
+    NewMerchant, ScreeningRulesChanged, UserChange, UserInserted,
 };
 pub use audit::{
     AuditStore, AuditedOrder, Balance, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,
@@ -57,6 +57,7 @@ pub use credential::{
     StoredCredentialPayment, VerificationCode,
 };
 pub use credential_vault::{CredentialVault, SealedCredential};
+pub use dropin_risk::IssuerChecks;
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
 pub use keyring::{Fingerprint, KeyringError, SealedCard, SecretKeys, Secrets, StashBinding, StashVault};
@@ -85,8 +86,8 @@ pub use processor::{
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};
 pub use screening::{
-    CountedPaymentTry, HashedVelocityKey, NewPaymentTry, PaymentTryOutcome, ScreeningStore, VelocityHash,
-    VelocityKeyring,
+    CountedPaymentTry, HashedVelocityKey, KNOWN_SHOPPER_LIFETIME, NewPaymentTry, PaymentTryOutcome, ScreeningStore,
+    VelocityHash, VelocityKeyring,
 };
 pub use sealed::{SealedKind, SealedStore, SealedValue};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};

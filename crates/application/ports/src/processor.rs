@@ -4,6 +4,7 @@ use dropin_contract::{ContractKind, CredentialDecline};
 use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{BankDetails, DeclineReason, OpKind};
+use dropin_risk::IssuerChecks;
 
 use crate::credential::{CredentialApproval, CredentialDeletion, DeleteCredentialRequest, StoredCredentialPayment};
 
@@ -41,6 +42,8 @@ pub struct AuthorizeRequest {
     pub return_url: Option<String>,
     /// The shopper's billing country, ISO 3166-1 alpha-2.
     pub country: Option<String>,
+    /// Whether the shopper shall authenticate (3-D Secure), whatever the issuer would ask for. Methods without a card take no notice of it.
+    pub challenge: bool,
 }
 
 /// A capture to ask for.
@@ -128,6 +131,8 @@ pub enum ProcessorReply {
         under_review: bool,
         /// What there is to know of the stored card; `None` where nothing was stored or paid by what is.
         credential: Option<Box<CredentialApproval>>,
+        /// What the issuer said of an authorization beside its yes; what the processor does not tell is unknown.
+        checks: IssuerChecks,
     },
     /// Refused.
     Declined {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_risk::{Screening, Velocity, VelocityKey};
@@ -39,6 +41,9 @@ pub trait VelocityKeyring: Send + Sync {
         value: &[u8],
     ) -> Result<HashedVelocityKey, KeyringError>;
 }
+
+/// How long a shopper who has paid is known without coming again.
+pub const KNOWN_SHOPPER_LIFETIME: Duration = Duration::from_secs(400 * 86_400);
 
 /// A try to pay, before the processor is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,14 +94,15 @@ pub trait ScreeningStore: Send + Sync {
     /// change nothing: an outcome follows TRIED → CHALLENGED → DECLINED or PAID, and BLOCKED ends.
     async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome) -> Result<(), StoreError>;
 
-    /// Keeps what screening made of an Order, in place of what was kept before.
+    /// Keeps what screening made of an Order of the merchant's, in place of what was kept before. It is on the disk when this returns, and what was
+    /// counted before with it.
     async fn put_screening(&self, order: OrderId, merchant: MerchantId, screening: Screening)
     -> Result<(), StoreError>;
 
     /// What screening made of an Order of the merchant's; `None` when it was not screened.
     async fn find_screening(&self, merchant: MerchantId, order: OrderId) -> Result<Option<Screening>, StoreError>;
 
-    /// The screenings of the merchant's Orders since `since` whose facts are still kept, newest first, at most `limit`: for a dry run.
+    /// The screenings of the merchant's Orders that were created since `since` and whose facts are still kept, newest first, at most `limit`: for a dry run.
     async fn list_screenings(
         &self,
         merchant: MerchantId,
@@ -104,7 +110,7 @@ pub trait ScreeningStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(OrderId, Screening)>, StoreError>;
 
-    /// Deletes counts whose windows are over at `now`, and the facts of screenings older than `facts_before`, whose decision, score and reasons stay;
-    /// at most `limit` rows of each; how many.
+    /// Deletes counts whose windows are over at `now`, shoppers who have not come for [`KNOWN_SHOPPER_LIFETIME`], and the facts of screenings of Orders
+    /// that were created before `facts_before`; their decision, score and reasons stay. At most `limit` rows of each; how many together.
     async fn purge_screening(&self, now: Timestamp, facts_before: Timestamp, limit: u32) -> Result<u32, StoreError>;
 }

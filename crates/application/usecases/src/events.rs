@@ -87,6 +87,7 @@ mod tests {
             session_lifetime: Duration::from_secs(1),
             attempts_allowed: 5,
             saved_cards: Default::default(),
+            screening: Default::default(),
             methods: Default::default(),
             sandbox: true,
             created_at: Timestamp::from_micros(0),

@@ -43,7 +43,7 @@ error_codes! {
     CaptureFailed = "CAPTURE_FAILED", 402, "The processor refused the capture; Retryable says whether another try may succeed.";
     PaymentDeclined = "PAYMENT_DECLINED", 402, "The issuer or screening refused the payment; OrderId names the Order it was tried for.";
     ShopperAuthenticationRequired = "SHOPPER_AUTHENTICATION_REQUIRED", 402,
-        "The issuer wants the shopper to authenticate, who is away; OrderId names the Order it was tried for.";
+        "The shopper has to authenticate, and is away or has no Return to come back to; OrderId names the Order it was tried for.";
     NotAuthorized = "NOT_AUTHORIZED", 403, "The user may not do this.";
     OriginNotAllowed = "ORIGIN_NOT_ALLOWED", 403, "Pages of this origin may not embed the drop-in; the merchant can register it.";
     NotFound = "NOT_FOUND", 404, "There is nothing under this address.";

@@ -18,6 +18,7 @@ pub mod rates;
 mod refund;
 mod request;
 pub mod schema;
+mod screening;
 pub mod session;
 pub mod shopper;
 pub mod stash;

@@ -3,6 +3,7 @@
 use dropin_kernel::{Timestamp, Violations};
 use dropin_money::Decimal;
 use dropin_order::{Order, Refund};
+use dropin_risk::Screening;
 use dropin_session::SaleRate;
 use dropin_validation::Text;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use crate::member::Member;
 use crate::number::ExactNumber;
 use crate::request::RequestError;
 use crate::schema;
+use crate::screening::ScreeningBody;
 use crate::strict_json::read_object;
 
 pub use crate::refund::{RefundBody, RefundListBody, refund, refund_list};
@@ -217,6 +219,10 @@ pub struct OrderBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Vec<StepBody>)]
     history: Option<Vec<StepBody<'a>>>,
+    /// When the Order is retrieved, and was screened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ScreeningBody)]
+    screening: Option<ScreeningBody>,
 }
 
 /// One step in the life of an Order.
@@ -292,6 +298,7 @@ impl<'a> OrderBody<'a> {
             reason: None,
             refunds: None,
             history: None,
+            screening: None,
         }
     }
 
@@ -350,6 +357,12 @@ impl<'a> OrderBody<'a> {
             settlement_currency: Some(sale.rate.base().code()),
             ..self
         }
+    }
+
+    /// With what screening made of it, where it was screened.
+    #[must_use]
+    pub fn screened(self, screening: Option<&Screening>) -> Self {
+        Self { screening: screening.map(ScreeningBody::from), ..self }
     }
 
     /// The answer to a capture; `code` is Captured, PendingNotification or UnderReview, none of which asks for another try.

@@ -11,6 +11,7 @@ use dropin_contract::{CloseReason, ContractKind, ContractStateKind, SuspendReaso
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
 use dropin_order::{FailureReason, OrderState, RefundState, ShopperCode};
+use dropin_risk::Decision;
 use dropin_session::SessionStateKind;
 use utoipa::openapi::schema::{
     AdditionalProperties, AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
@@ -137,6 +138,11 @@ named! {
     AttemptOutcome = |schema| one_of(schema, ["PROCESSING", "COMPLETED", "FAILED"]);
     /// Why an attempt to pay failed.
     FailureCode = |schema| one_of(schema, FailureReason::ALL.map(FailureReason::as_str));
+    /// What screening decided. CHALLENGE: the shopper had to authenticate. REVIEW: that too, and what is authorized waits for a person. BLOCK: the processor
+    /// was not asked.
+    ScreeningDecision = |schema| one_of(schema, Decision::ALL.map(Decision::as_str));
+    /// How suspicious a payment is.
+    ScreeningScore = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(100));
     /// A display language: `language_COUNTRY`.
     LocaleName = |schema| string(schema).pattern(Some("^[a-z]{2,3}_[A-Z]{2}$"));
     /// How a method is paid with.
@@ -199,6 +205,12 @@ impl PartialSchema for StashForm {
         let form =
             form.property("DeviceFingerprint", Ref::from_schema_name(Text::name())).required("DeviceFingerprint");
         let form = form.property("SessionId", Ref::from_schema_name(Id::name()));
+        let said = |what: &str| ObjectBuilder::new().schema_type(Type::String).description(Some(what));
+        let form = form.property("TimeZone", said("For screening: the browser's time zone, as Intl.DateTimeFormat().resolvedOptions().timeZone names it. What is no such name is left out, and nothing is refused for it."));
+        let form = form.property(
+            "Language",
+            said("For screening: the browser's first language, as navigator.language names it; left out likewise."),
+        );
         let form = form.property("card", Ref::from_schema_name(Card::name()));
         let form = form.additional_properties(Some(AdditionalProperties::FreeForm(false)));
         RefOr::T(form.property("token_data", Ref::from_schema_name(Token::name())).into())

@@ -338,7 +338,8 @@ fn the_merchant_reads_exactly_why_attempts_failed() {
     let reason = FailureReason::InsufficientFunds;
     let failed = running.refused(reason, common::NOW).unwrap().change.next;
     let (_, shown) = completed(SMALLEST);
-    let body = text(&SessionBody::new(&session, None).with_attempts(&[failed, shown, running]));
+    let body =
+        text(&SessionBody::new(&session, None).with_attempts([&failed, &shown, &running].map(|order| (order, None))));
     let at = r#""At":"2026-11-18T11:06:40.000000Z""#;
     let expected = format!(
         r#""Attempts":[{{{at},"PaymentMethod":"PAYPAL","Outcome":"FAILED","Code":"INSUFFICIENT_FUNDS"}},{{{at},"PaymentMethod":"VISA","Outcome":"COMPLETED"}},{{{at},"PaymentMethod":"PAYPAL","Outcome":"PROCESSING"}}]"#

@@ -162,4 +162,8 @@ fn a_charge_that_needs_the_shopper_names_its_order() {
     let body = utf_8(authentication_required(&started(None, "VISA")));
     assert!(body.starts_with(r#"{"Code":"SHOPPER_AUTHENTICATION_REQUIRED","Message":"#), "{body}");
     assert!(body.ends_with(r#","OrderId":"6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809103"}"#), "{body}");
+    assert!(body.contains("with Return") && !body.contains("ContractId"), "no contract's: {body}");
+    let charged = started(None, "VISA").with_contract("6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809104".parse().unwrap());
+    let body = utf_8(authentication_required(&charged));
+    assert!(body.contains("a Session that carries this ContractId") && !body.contains("Return"), "{body}");
 }

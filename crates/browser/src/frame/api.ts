@@ -173,7 +173,8 @@ export class Api {
   /** The one way card data leaves the frame. */
   stash(view: View, order: Submission, secret: Secret, signal: AbortSignal): Promise<ApiResult<{ Warnings: string[] }>> {
     const address = `${view.StashUrl}/${view.MerchantId}/${order.AttemptId}`;
-    const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, SessionId: view.SessionId, ...secret });
+    const [TimeZone, Language] = [Intl.DateTimeFormat().resolvedOptions().timeZone, navigator.language];
+    const body = new URLSearchParams({ DeviceFingerprint: order.DeviceFingerprint, SessionId: view.SessionId, TimeZone, Language, ...secret });
     return this.persist(address, { method: "POST", body }, 15, signal, "Warnings");
   }
 

@@ -19,7 +19,7 @@ mod wallet;
 pub use audit_log::{AuditAction, AuditSubjectKind};
 pub use credential::{PasswordHash, Retiring, SealedSecret};
 pub use endpoint::{Endpoint, EndpointSettings};
-pub use merchant::{InvalidMerchant, Merchant, MerchantParts, SavedCardKind, SavedCardSettings};
+pub use merchant::{InvalidMerchant, Merchant, MerchantParts, SavedCardKind, SavedCardSettings, ScreeningSettings};
 pub use origin::{InvalidOrigin, Origin};
 pub use permission::{MONEY_PERMISSIONS, Permission, Permissions};
 pub use rates::{RateChange, RateForm, RateSettings};

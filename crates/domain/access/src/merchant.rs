@@ -34,6 +34,29 @@ pub struct SavedCardSettings {
     pub kind: SavedCardKind,
 }
 
+/// How a merchant's payments are screened for fraud and card testing (docs/SPECIFICATION.md#screening-settings). By default they are not.
+///
+/// ```
+/// use dropin_access::ScreeningSettings;
+///
+/// assert!(ScreeningSettings::of_new_merchant(false).on, "where money moves");
+/// assert!(!ScreeningSettings::of_new_merchant(true).on, "in a sandbox");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ScreeningSettings {
+    /// Whether its payments are screened.
+    pub on: bool,
+    /// How often rules of its own were set or taken away; 0 where there never were any. Their text is kept apart, since it may be long.
+    pub rules_revision: u64,
+}
+
+impl ScreeningSettings {
+    /// Those of a merchant that is created: on where money moves, off in a sandbox.
+    pub const fn of_new_merchant(sandbox: bool) -> Self {
+        Self { on: !sandbox, rules_revision: 0 }
+    }
+}
+
 /// Everything that a [`Merchant`] consists of, to be read, and to be stored and restored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MerchantParts {
@@ -51,6 +74,8 @@ pub struct MerchantParts {
     pub attempts_allowed: u32,
     /// Cards that its shoppers save (docs/SPECIFICATION.md#one-click).
     pub saved_cards: SavedCardSettings,
+    /// How its payments are screened.
+    pub screening: ScreeningSettings,
     /// What is particular about the payment methods it offers.
     pub methods: MerchantMethods,
     /// Whether it was made in a sandbox; fixed for ever, so that nobody charges real cards with an account made for trying out.
@@ -76,6 +101,7 @@ pub struct MerchantParts {
 ///     session_lifetime: Duration::from_secs(86_400),
 ///     attempts_allowed: 5,
 ///     saved_cards: Default::default(),
+///     screening: Default::default(),
 ///     methods: Default::default(),
 ///     sandbox: false,
 ///     created_at: Timestamp::from_micros(0),
@@ -196,6 +222,7 @@ mod tests {
             session_lifetime: Duration::from_secs(60),
             attempts_allowed: 1,
             saved_cards: SavedCardSettings::default(),
+            screening: ScreeningSettings::of_new_merchant(false),
             methods: MerchantMethods::default(),
             sandbox: false,
             created_at: Timestamp::from_micros(0),

@@ -3,7 +3,9 @@
 //!
 //! All numbers are the test numbers that processors publish.
 
-use dropin_card::{Card, CardBrand, Scheme, StashedData, StashedKind, Wallet, WalletToken, Warning};
+use dropin_card::{
+    Card, CardBrand, ClientFacts, Scheme, StashContents, StashedData, StashedKind, Wallet, WalletToken, Warning,
+};
 use dropin_kernel::Timestamp;
 
 /// 2026-12-01T00:00:00Z. A real program asks its clock.
@@ -50,12 +52,15 @@ fn main() {
     let reply = take(&token);
     assert_eq!((reply.method, reply.last4, reply.warnings), (Some("APPLEPAY"), None, Vec::new()));
 
-    // The vault encrypts bytes and gives them back; the store keeps the method's id beside them.
-    let bytes = card.to_sealed_plaintext();
-    let opened = StashedData::from_sealed_plaintext(&bytes).expect("what was sealed before");
-    assert_eq!(StashedKind::from_method_id(opened.kind().method_id()), Some(card.kind()));
-
     // A log line cannot show a digit.
     println!("stashed {card:?}, {token:?}");
     assert_eq!(format!("{card:?}"), "Card(Card(..))");
+
+    // The vault encrypts bytes, with what is known of the browser, and gives them back; the store keeps the method's id beside them.
+    let kind = card.kind();
+    let client = ClientFacts::new("192.0.2.7".parse().ok(), Some("Europe/Vienna"), Some("de-AT"));
+    let bytes = StashContents { data: card, client }.to_sealed_plaintext();
+    let opened = StashContents::from_sealed_plaintext(&bytes).expect("what was sealed before");
+    assert_eq!(StashedKind::from_method_id(opened.data.kind().method_id()), Some(kind));
+    assert_eq!(opened.client.time_zone(), Some("Europe/Vienna"));
 }

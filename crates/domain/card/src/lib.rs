@@ -4,6 +4,7 @@
 mod brand;
 mod card;
 mod card_hash;
+mod client_facts;
 mod iin_range;
 mod last_four;
 mod plaintext;
@@ -15,10 +16,11 @@ mod warning;
 pub use brand::CardBrand;
 pub use card::Card;
 pub use card_hash::CardHash;
+pub use client_facts::ClientFacts;
 pub use last_four::{InvalidLastFour, LastFour};
 pub use plaintext::MalformedPlaintext;
 pub use scheme::Scheme;
-pub use stashed::{StashedData, StashedKind};
+pub use stashed::{StashContents, StashedData, StashedKind};
 pub use wallet::{Wallet, WalletToken};
 pub use warning::{NUMBER_LENGTHS, Warning};
 /// What exposes a secret gives it in this crate's wrapper, which wipes it.

@@ -1,6 +1,7 @@
 use dropin_kernel::Timestamp;
 
 use crate::card::Card;
+use crate::client_facts::ClientFacts;
 use crate::scheme::Scheme;
 use crate::wallet::{Wallet, WalletToken};
 use crate::warning::Warning;
@@ -20,6 +21,28 @@ pub enum StashedData {
     Card(Card),
     /// What a wallet gave instead of a card.
     WalletToken(WalletToken),
+}
+
+/// All that one entry of the stash seals: the data, and what is known of the client that posted them.
+///
+/// ```
+/// use dropin_card::{Card, ClientFacts, StashContents, StashedData};
+///
+/// let data = StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12"));
+/// assert_eq!(StashContents::from(data).client, ClientFacts::default(), "nothing is known");
+/// ```
+#[derive(Debug, PartialEq, Eq)]
+pub struct StashContents {
+    /// What is paid with.
+    pub data: StashedData,
+    /// Who posted it.
+    pub client: ClientFacts,
+}
+
+impl From<StashedData> for StashContents {
+    fn from(data: StashedData) -> Self {
+        Self { data, client: ClientFacts::default() }
+    }
 }
 
 /// What may be known of stashed data without opening it.

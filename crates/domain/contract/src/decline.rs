@@ -176,7 +176,8 @@ impl DeclineCategory {
             | DeclineReason::PageClosed
             | DeclineReason::Expired
             | DeclineReason::Voided
-            | DeclineReason::NeverSent => None,
+            | DeclineReason::NeverSent
+            | DeclineReason::Blocked => None,
         }
     }
 }

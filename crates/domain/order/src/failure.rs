@@ -7,7 +7,7 @@ coded_enum! {
     /// Why an attempt to pay failed: the exact code is stored, and shown to the merchant in `Attempts`.
     #[non_exhaustive]
     pub enum FailureReason: "reason of a failed attempt" {
-        /// The issuer declined without saying why.
+        /// The issuer declined without saying why, or screening blocked it.
         Declined = "PAYMENT_DECLINED",
         /// The issuer says the account lacks the money.
         InsufficientFunds = "INSUFFICIENT_FUNDS",
@@ -104,7 +104,8 @@ impl From<DeclineReason> for FailureReason {
     /// Why an attempt failed that the processor answered so.
     fn from(reason: DeclineReason) -> Self {
         match reason {
-            DeclineReason::Generic => Self::Declined,
+            // The merchant hears of a block by the attempt's Screening; a code of its own would tell whoever sees it more.
+            DeclineReason::Generic | DeclineReason::Blocked => Self::Declined,
             DeclineReason::InsufficientFunds => Self::InsufficientFunds,
             DeclineReason::InvalidCard => Self::InvalidCard,
             DeclineReason::DoNotTryAgain => Self::CardRefused,

@@ -98,6 +98,8 @@ coded_enum! {
         Voided = "VOIDED",
         /// The processor was never reached, or was told to refuse the key for ever.
         NeverSent = "NEVER_SENT",
+        /// Screening blocked it: nobody was asked.
+        Blocked = "BLOCKED",
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs, clippy::disallowed_methods, clippy::disallowed_types)]
 
+mod browser;
 mod condition;
 mod decision;
 mod dry_run;
@@ -18,6 +19,7 @@ mod screening;
 mod serialized;
 mod velocity;
 
+pub use browser::{language_country, time_zone_country};
 pub use decision::{Decision, Score, ScoreTooHigh};
 pub use dry_run::{DryRun, ScreeningChange, dry_run};
 pub use factor::Factor;

@@ -101,6 +101,9 @@ pub struct RulesFile {
 }
 
 impl RulesFile {
+    /// Most bytes of a file.
+    pub const MAX_BYTES: usize = reader::MAX_FILE_BYTES;
+
     /// Reads a file.
     ///
     /// # Errors

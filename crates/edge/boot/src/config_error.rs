@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
 use dropin_private_file::PrivacyError;
+use dropin_risk::Mistakes;
 
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -79,6 +80,14 @@ pub enum ConfigError {
     /// The deployment's file of payment methods cannot be used.
     #[error("{0}; --catalogue (DROPIN_CATALOGUE) names this file")]
     CatalogueFile(Box<Self>),
+    /// The deployment's rules of screening have mistakes.
+    #[error("{path} cannot be used (--screening-rules, DROPIN_SCREENING_RULES):\n{mistakes}")]
+    ScreeningRules {
+        /// Which file.
+        path: PathBuf,
+        /// All of them.
+        mistakes: Mistakes,
+    },
     /// The processor is said to do a payment method that there is not.
     #[error(
         "--processor-methods (PROCESSOR_METHODS) names {id}: it has to be one of {known}; the file of --catalogue (DROPIN_CATALOGUE) adds others"

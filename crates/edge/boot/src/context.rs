@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use dropin_http::{AuthState, Flows};
 use dropin_keyring::{
-    AuditKeys, AuditKeysError, CredentialKeys, CredentialKeysError, MasterKey, MasterKeyError, StashKeys,
+    AuditKeys, AuditKeysError, CredentialKeys, CredentialKeysError, KeyFileError, MasterKey, MasterKeyError, StashKeys,
+    VelocityKeys,
 };
 use dropin_ports::{AuditSealStore, Clock, ContractStore, IdSource, Secrets};
 use dropin_store::Store;
@@ -139,6 +140,14 @@ impl Context {
     pub async fn credential_keys(&self) -> Result<Arc<CredentialKeys>, CredentialKeysError> {
         let keys = CredentialKeys::of_deployment(&self.keys, self.store.has_credentials(), self.clock.now());
         self.share(async || Ok(Arc::new(keys.await?))).await
+    }
+
+    /// The keys of what tries to pay are counted by. Only checkout-api asks for them, and the program that has it: where cards are opened.
+    ///
+    /// # Errors
+    /// Why they cannot be opened.
+    pub async fn velocity_keys(&self) -> Result<Arc<VelocityKeys>, KeyFileError> {
+        self.share(async || Ok(Arc::new(VelocityKeys::open_or_create(&self.keys, self.clock.now())?))).await
     }
 
     /// The keys of the audit log's seals. Only the settler asks for them.

@@ -15,6 +15,14 @@ pub struct RetentionArgs {
     pub event_retention: RetentionPeriod,
 }
 
+/// For how long what screening knows of payments is kept.
+#[derive(Debug, Clone, Args)]
+pub struct ScreeningRetentionArgs {
+    /// How long the facts are kept that a payment was screened by, such as 90d; its decision, score and reasons stay, 0 keeps the facts for ever too
+    #[arg(long, env = "DROPIN_SCREENING_RETENTION", default_value = "90d", value_name = "TIME", value_parser = time)]
+    pub screening_retention: RetentionPeriod,
+}
+
 /// How long something is kept; `None` for ever.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionPeriod(pub Option<Duration>);
@@ -59,6 +67,25 @@ mod tests {
     fn retention(line: &str) -> Option<Retention> {
         let demo = Demo::try_parse_from(["demo"].into_iter().chain(line.split_ascii_whitespace()));
         demo.ok().map(|demo| demo.retention.retention())
+    }
+
+    #[derive(Debug, Parser)]
+    struct ScreeningDemo {
+        #[command(flatten)]
+        screening: ScreeningRetentionArgs,
+    }
+
+    #[test]
+    fn facts_of_screenings_are_kept_a_quarter_of_a_year() {
+        let kept = |line: &[&str]| {
+            let demo = ScreeningDemo::try_parse_from([&["demo"], line].concat()).unwrap();
+            demo.screening.screening_retention.0
+        };
+        assert_eq!(kept(&[]), Some(Duration::from_secs(90 * 86_400)));
+        assert_eq!(
+            (kept(&["--screening-retention=0"]), kept(&["--screening-retention=12h"])),
+            (None, Some(Duration::from_secs(43_200)))
+        );
     }
 
     #[test]

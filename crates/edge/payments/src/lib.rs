@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use clap::Args;
@@ -8,7 +9,9 @@ use dropin_boot::{CatalogueFileArgs, Context, Failure, ProcessorArgs, ProcessorL
 use dropin_catalogue::Catalogue;
 use dropin_ports::{CredentialVault, Processor};
 use dropin_processor_http::{CallLimits, HttpProcessor, ProcessorBreakerRules, ProcessorConfig};
+use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
+use dropin_usecases::screening::PaymentScreening;
 
 /// The payment processor, how many calls go to it, and what holds of payments.
 #[derive(Debug, Clone, Args)]
@@ -61,13 +64,35 @@ impl PaymentArgs {
 }
 
 /// Payments at this processor, by the methods of `catalogue`: [`CatalogueFileArgs::known`] for a service that begins none. `credentials` are the keys of
-/// stored credentials, where the program has them.
-pub fn payments(
+/// stored credentials, where the program has them. What was screened can be read; nothing is screened before it has rules.
+pub async fn payments(
     context: &Context,
     processor: Arc<dyn Processor>,
     catalogue: Arc<Catalogue>,
     credentials: Option<Arc<dyn CredentialVault>>,
 ) -> Payments {
     let (clock, ids) = (context.clock.clone(), context.ids.clone());
-    Payments { store: context.store.clone(), processor, clock, ids, credentials, catalogue, timing: Timing::default() }
+    let screening = screening(context).await;
+    Payments {
+        store: context.store.clone(),
+        processor,
+        clock,
+        ids,
+        credentials,
+        catalogue,
+        timing: Timing::default(),
+        screening,
+    }
+}
+
+/// What the services of a process screen with, and count together.
+async fn screening(context: &Context) -> PaymentScreening {
+    let store = context.store.clone();
+    let make = async || {
+        let merchants = KnownMerchants::new(store.clone());
+        let screening = PaymentScreening::new(store.clone(), store.clone(), merchants, context.clock.clone());
+        Ok::<_, Infallible>(Arc::new(screening))
+    };
+    let Ok(screening) = context.share(make).await;
+    (*screening).clone()
 }

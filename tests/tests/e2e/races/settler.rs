@@ -10,7 +10,9 @@ use dropin_ports::{AttemptResult, Clock, DeliveryResult, OutboxStore, Processor}
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_tests::World;
+use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
+use dropin_usecases::screening::PaymentScreening;
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
 
@@ -45,6 +47,8 @@ impl Settler {
         let processor = HttpProcessor::start(config.expect("the processor's address")).expect("a thread");
         let (clock, ids) = (Arc::new(Ahead(ahead)), Arc::new(SystemIds));
         let shared = Arc::new(store.clone());
+        let known = KnownMerchants::new(shared.clone());
+        let screening = PaymentScreening::new(shared.clone(), shared.clone(), known, clock.clone());
         let payments = Payments {
             store: shared.clone(),
             processor: wrap(processor),
@@ -53,6 +57,7 @@ impl Settler {
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
+            screening,
         };
         Self {
             store,

@@ -1,6 +1,7 @@
 //! Merchants, their API users and origins.
 
 pub(crate) mod endpoints;
+pub(crate) mod screening;
 pub(crate) mod settings;
 
 use std::time::Duration;
@@ -202,6 +203,8 @@ struct MerchantPage {
     may_origins: bool,
     may_notifications: bool,
     may_settings: bool,
+    screening: bool,
+    may_screening: bool,
     wallet: WalletCard,
     url: String,
     events: String,
@@ -270,7 +273,16 @@ async fn page_of(
     wrong: Vec<String>,
 ) -> Result<MerchantPage, Refusal> {
     let MerchantParts {
-        id, name, currencies, origins, session_lifetime, attempts_allowed, methods, created_at, ..
+        id,
+        name,
+        currencies,
+        origins,
+        session_lifetime,
+        attempts_allowed,
+        methods,
+        screening,
+        created_at,
+        ..
     } = &*account.merchant;
     let may = |action| request.may(action, *id);
     let may_notifications = may(PanelAction::ViewNotifications);
@@ -327,6 +339,8 @@ async fn page_of(
         may_origins: may(PanelAction::ManageOrigins),
         may_notifications,
         may_settings: may(PanelAction::ChangeMerchant),
+        screening: screening.on,
+        may_screening: may(PanelAction::ManageScreening),
         wallet: wallet(request, *id).await?,
         url: text("url"),
         events: text("events"),

@@ -6,6 +6,7 @@ use dropin_kernel::{OperatorId, OrderId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, OpState, Operation, Order, Refund, VoidPlan};
 use dropin_ports::{DeliveryState, NotificationFilter, NotificationQuery, OrderAuditTrail};
+use dropin_risk::Screening;
 use dropin_session::Session;
 use dropin_usecases::operators::MoneyError;
 
@@ -131,10 +132,23 @@ pub(super) struct OrderPage {
     balances: Vec<BalanceRow>,
     unbalanced: bool,
     checkout: Option<String>,
+    screening: Option<ScreeningCard>,
     acts: Acts,
     key: String,
     revision: i64,
     currency: String,
+}
+
+/// What screening made of it.
+struct ScreeningCard {
+    decision: Html,
+    score: u8,
+    reasons: Vec<ScreeningReason>,
+}
+
+struct ScreeningReason {
+    what: String,
+    points: String,
 }
 
 /// Who pays.
@@ -199,6 +213,7 @@ pub(super) async fn page_of(
         Form::Cancel(form) => acts.cancel = Some(form),
         Form::Review(form) => acts.review = Some(form),
     }
+    let screening = request.deps.payments.screening.find(merchant, order.id).await?;
     let timeline = timeline(request, &trail, session.as_ref()).await?;
     let open = request.deps.operators.list_open_money_requests(&request.operator, Some(order.id)).await;
     let open = match open {
@@ -247,6 +262,7 @@ pub(super) async fn page_of(
             .collect(),
         unbalanced: !trail.records.unbalanced.is_empty(),
         checkout: trail.checkout.as_ref().map(|checkout| checkout.document.clone()),
+        screening: screening.as_ref().map(screening_card),
         acts,
         key: request.deps.ids.random().to_string(),
         revision: order.revision.number(),
@@ -262,6 +278,18 @@ fn attempt_row(attempt: &Order, current: &Order) -> AttemptRow {
         failure: attempt.failure.map(|reason| show::words(reason.as_str())).unwrap_or_default(),
         created: show::instant(attempt.created_at),
         current: attempt.id == current.id,
+    }
+}
+
+fn screening_card(screening: &Screening) -> ScreeningCard {
+    let reasons = screening.reasons().iter().map(|reason| ScreeningReason {
+        what: show::reason(&reason.code),
+        points: if reason.points == 0 { String::new() } else { format!("{:+}", reason.points) },
+    });
+    ScreeningCard {
+        decision: show::decision_badge(screening.decision()),
+        score: screening.score().value(),
+        reasons: reasons.collect(),
     }
 }
 

@@ -137,6 +137,9 @@ pub(crate) struct MerchantSettings {
     /// too, and the consent text says so); for cards saved from now on
     #[arg(long, value_name = "KIND", value_parser = saved_card_kind)]
     pub(crate) saved_card_kind: Option<SavedCardKind>,
+    /// Whether its payments are screened for fraud and card testing; a merchant begins with off in a sandbox and with on in production
+    #[arg(long, value_name = "SWITCH")]
+    pub(crate) screening: Option<Switch>,
     /// Form of its exchange rates: spot (indications) or guaranteed (offers that Sessions are priced by)
     #[arg(long, value_name = "FORM", value_parser = rate_form)]
     pub(crate) rates: Option<RateForm>,

@@ -43,7 +43,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> 
 
 /// The use cases, with the deployment's key. Only the first merchant may come before the key: a second key would make passwords that the running
 /// services do not accept.
-async fn open(cli: &Cli, store: &Store, creating: bool) -> Result<Merchants, Failure> {
+pub(super) async fn open(cli: &Cli, store: &Store, creating: bool) -> Result<Merchants, Failure> {
     let folder = cli.keys.folder(&cli.store.data);
     let key = match creating {
         true => MasterKey::of_deployment(&folder, store).await?,
@@ -176,6 +176,7 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
         attempts_allowed: settings.attempts,
         saved_cards_offered: settings.saved_cards.map(Switch::is_on),
         saved_card_kind: settings.saved_card_kind,
+        screening: settings.screening.map(Switch::is_on),
         methods: methods_of(cli, store, wanted).await?,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
@@ -274,6 +275,8 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "Attempts": merchant.attempts_allowed,
         "SavedCards": merchant.saved_cards.offered,
         "SavedCardKind": merchant.saved_cards.kind.as_str(),
+        "Screening": merchant.screening.on,
+        "ScreeningRulesRevision": merchant.screening.rules_revision,
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
         "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
         "Methods": Value::from_iter(merchant.methods.adjustments.iter().map(|(id, one)| (id.to_owned(), of_adjustment(one)))),

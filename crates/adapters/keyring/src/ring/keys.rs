@@ -72,6 +72,13 @@ impl<K> KeyRing<K> {
         newest.ok_or_else(|| KeyFileError::NoRingKey(self.dir.clone()))
     }
 
+    /// Every key, newest first.
+    pub(crate) fn newest_first(&self) -> Result<Vec<Arc<K>>, KeyFileError> {
+        // Looks at the folder as often as one who seals.
+        self.newest()?;
+        Ok(self.read().keys.values().rev().cloned().collect())
+    }
+
     /// Reads every key anew, so that a file that is gone, damaged or open to others is found.
     pub(crate) fn check(&self) -> Result<(), KeyFileError> {
         self.reload()?;

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use std::{fmt, io, thread};
 
-use dropin_card::{CardHash, StashedData};
+use dropin_card::{CardHash, StashContents};
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{Clock, KeyringError, SealedCard, StashBinding, StashVault};
 
@@ -291,18 +291,19 @@ fn binding<'a>(merchant: &'a [u8; 16], binding: StashBinding<'a>, key_id: &'a st
 }
 
 impl StashVault for StashKeys {
-    fn seal(&self, data: &StashedData, to: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError> {
+    fn seal(&self, contents: &StashContents, to: StashBinding<'_>, now: Timestamp) -> Result<SealedCard, KeyringError> {
         let (id, key) = self.current(now)?;
         let key_id = id.to_string();
-        let bytes = key.seal(data.to_sealed_plaintext(), &binding(to.merchant_id.uuid().as_bytes(), to, &key_id))?;
+        let bytes =
+            key.seal(contents.to_sealed_plaintext(), &binding(to.merchant_id.uuid().as_bytes(), to, &key_id))?;
         Ok(SealedCard { key_id, bytes })
     }
 
-    fn open(&self, sealed: &SealedCard, to: StashBinding<'_>) -> Result<StashedData, KeyringError> {
+    fn open(&self, sealed: &SealedCard, to: StashBinding<'_>) -> Result<StashContents, KeyringError> {
         let id: KeyId = sealed.key_id.parse().map_err(|_no_key_id| KeyringError::CannotOpen)?;
         let merchant = to.merchant_id.uuid();
         let plaintext = self.find(&id)?.open(&sealed.bytes, &binding(merchant.as_bytes(), to, &sealed.key_id))?;
-        StashedData::from_sealed_plaintext(&plaintext).map_err(|_malformed| KeyringError::CannotOpen)
+        StashContents::from_sealed_plaintext(&plaintext).map_err(|_malformed| KeyringError::CannotOpen)
     }
 
     fn hash_card(&self, merchant: MerchantId, digits: &str) -> Result<CardHash, KeyringError> {

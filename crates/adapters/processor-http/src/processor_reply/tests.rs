@@ -21,7 +21,13 @@ fn means(kind: &str, outcome: &str, members: Value) -> ProcessorReply {
 }
 
 fn yes(amount: Option<Amount>) -> ProcessorReply {
-    ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount,
+        captured: false,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 fn is_unclear(answer: &ProcessorReply) -> bool {
@@ -96,13 +102,59 @@ fn a_yes_says_whether_money_was_taken_and_whether_to_look_at_it() {
     let paid = means("AUTHORIZE", "APPROVED", json!({"Amount": 10, "Currency": "USD", "Captured": true}));
     assert_eq!(
         paid,
-        ProcessorReply::Approved { amount: Some(ten()), captured: true, under_review: false, credential: None }
+        ProcessorReply::Approved {
+            amount: Some(ten()),
+            captured: true,
+            under_review: false,
+            credential: None,
+            checks: IssuerChecks::default()
+        }
     );
     let held = means("AUTHORIZE", "APPROVED", json!({"Amount": 10, "Currency": "USD", "UnderReview": true}));
     assert_eq!(
         held,
-        ProcessorReply::Approved { amount: Some(ten()), captured: false, under_review: true, credential: None }
+        ProcessorReply::Approved {
+            amount: Some(ten()),
+            captured: false,
+            under_review: true,
+            credential: None,
+            checks: IssuerChecks::default()
+        }
     );
+}
+
+#[test]
+fn a_check_is_what_the_issuer_says_and_unknown_where_it_says_nothing() {
+    let checked =
+        |checks: Value| means("AUTHORIZE", "APPROVED", json!({"Amount": 10, "Currency": "USD", "Checks": checks}));
+    let known = |address_matches, code_matches, authenticated| {
+        let ProcessorReply::Approved { amount, captured, under_review, credential, .. } = yes(Some(ten())) else {
+            panic!("a yes");
+        };
+        let checks = IssuerChecks { address_matches, code_matches, authenticated };
+        ProcessorReply::Approved { amount, captured, under_review, credential, checks }
+    };
+    for (said, expected) in [
+        (
+            json!({"AddressMatches": true, "CodeMatches": false, "Authenticated": true}),
+            known(Some(true), Some(false), Some(true)),
+        ),
+        (json!({"CodeMatches": true, "Later": "more"}), known(None, Some(true), None)),
+        (json!({"AddressMatches": false, "Authenticated": null}), known(Some(false), None, None)),
+        (json!({}), known(None, None, None)),
+        (Value::Null, known(None, None, None)),
+    ] {
+        assert_eq!(checked(said.clone()), expected, "{said}");
+    }
+    for odd in [
+        json!("yes"),
+        json!(true),
+        json!({"CodeMatches": "M"}),
+        json!({"Authenticated": 1}),
+        json!({"AddressMatches": []}),
+    ] {
+        assert!(is_unclear(&checked(odd.clone())), "{odd}");
+    }
 }
 
 #[test]

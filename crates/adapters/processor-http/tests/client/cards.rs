@@ -2,18 +2,21 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use dropin_order::{DeclineReason, OpKind};
-use dropin_ports::{Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting};
+use dropin_ports::{
+    AuthorizeRequest, IssuerChecks, Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
+};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 
 use crate::harness::{
-    KEY, PATIENT, PLAIN, about, approved, capture, card, config_for, eur, harness, key, merchant, press, question,
+    CODE_MATCHES, KEY, PATIENT, PLAIN, about, approved, authorized, capture, card, checked, config_for, eur, harness,
+    key, merchant, press, question,
 };
 
 #[actix_web::test]
 async fn authorize_capture_a_part_and_refund_a_part_of_that() {
     let harness = harness(PATIENT).await;
     let authorization = key();
-    assert_eq!(harness.processor.authorize(card(authorization, PLAIN, 10_00)).await, approved(10_00));
+    assert_eq!(harness.processor.authorize(card(authorization, PLAIN, 10_00)).await, authorized(10_00, false));
     let request = capture(authorization, 4_00);
     assert_eq!(harness.processor.capture(request.clone()).await, approved(4_00));
     assert_eq!(harness.processor.capture(request.clone()).await, approved(4_00), "the same key has one effect");
@@ -63,8 +66,8 @@ async fn declines_say_why() {
 async fn a_review_of_ours_is_always_welcome() {
     let harness = harness(PATIENT).await;
     let key = key();
-    let held =
-        ProcessorReply::Approved { amount: Some(eur(2_00)), captured: false, under_review: true, credential: None };
+    let (amount, checks) = (Some(eur(2_00)), CODE_MATCHES);
+    let held = ProcessorReply::Approved { amount, captured: false, under_review: true, credential: None, checks };
     assert_eq!(harness.processor.authorize(card(key, "4000000000009235", 2_00)).await, held);
     assert_eq!(harness.processor.status(about(key)).await, StatusReply::Known(held));
 }
@@ -74,7 +77,7 @@ async fn a_challenge_is_decided_by_the_shopper() {
     let harness = harness(PATIENT).await;
     let declined = |reason| ProcessorReply::Declined { reason, retryable: false, credential: None };
     for (choice, outcome) in [
-        ("succeed", approved(5_00)),
+        ("succeed", authorized(5_00, true)),
         ("fail", declined(DeclineReason::AuthenticationFailed)),
         ("cancel", declined(DeclineReason::CancelledByShopper)),
     ] {
@@ -82,6 +85,38 @@ async fn a_challenge_is_decided_by_the_shopper() {
         let page = harness.page_of(card(key, "4000000000003220", 5_00)).await;
         press(&page, choice).await;
         assert_eq!(harness.processor.status(about(key)).await, StatusReply::Known(outcome), "{choice}");
+    }
+}
+
+#[actix_web::test]
+async fn a_challenge_that_is_asked_for_is_decided_by_the_shopper() {
+    let harness = harness(PATIENT).await;
+    let declined = |reason| ProcessorReply::Declined { reason, retryable: false, credential: None };
+    for (number, choice, outcome) in [
+        (PLAIN, "succeed", authorized(5_00, true)),
+        (PLAIN, "fail", declined(DeclineReason::AuthenticationFailed)),
+        ("4000000000000002", "succeed", declined(DeclineReason::Generic)),
+    ] {
+        let key = key();
+        let page = harness.page_of(AuthorizeRequest { challenge: true, ..card(key, number, 5_00) }).await;
+        press(&page, choice).await;
+        assert_eq!(harness.processor.status(about(key)).await, StatusReply::Known(outcome), "{number} {choice}");
+    }
+    let away = AuthorizeRequest { challenge: true, return_url: None, ..card(key(), PLAIN, 5_00) };
+    assert_eq!(harness.processor.authorize(away).await, declined(DeclineReason::AuthenticationFailed));
+}
+
+#[actix_web::test]
+async fn what_the_issuer_checked_comes_with_its_yes_and_by_its_key() {
+    let harness = harness(PATIENT).await;
+    for (number, checks) in [
+        (PLAIN, CODE_MATCHES),
+        ("4000000000000101", IssuerChecks { code_matches: Some(false), ..CODE_MATCHES }),
+        ("4000000000000036", IssuerChecks { address_matches: Some(false), ..CODE_MATCHES }),
+    ] {
+        let key = key();
+        assert_eq!(harness.processor.authorize(card(key, number, 5_00)).await, checked(5_00, checks), "{number}");
+        assert_eq!(harness.processor.status(about(key)).await, StatusReply::Known(checked(5_00, checks)), "{number}");
     }
 }
 
@@ -100,7 +135,7 @@ async fn done_but_500_is_unknown_and_found_by_its_key() {
     let key = key();
     let answer = harness.processor.authorize(card(key, "4000000000000119", 7_00)).await;
     assert!(matches!(answer, ProcessorReply::Unknown { .. }), "{answer:?}");
-    assert_eq!(harness.processor.status(about(key)).await, StatusReply::Known(approved(7_00)));
+    assert_eq!(harness.processor.status(about(key)).await, StatusReply::Known(authorized(7_00, false)));
 }
 
 #[actix_web::test]
@@ -154,5 +189,5 @@ async fn a_wrong_bearer_key_is_neither_yes_nor_no() {
     assert!(matches!(answer, ProcessorReply::Unknown { .. }), "{answer:?}");
     // The key is replaced while the client runs.
     processor.key().replace(KEY.to_owned());
-    assert_eq!(processor.authorize(card(key(), PLAIN, 1_00)).await, approved(1_00));
+    assert_eq!(processor.authorize(card(key(), PLAIN, 1_00)).await, authorized(1_00, false));
 }

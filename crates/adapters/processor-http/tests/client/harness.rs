@@ -9,8 +9,8 @@ use dropin_kernel::{MerchantId, OpId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_order::OpKind;
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, OperationQuery, PaymentMethodData, Processor, ProcessorReply, StatusReply,
-    Waiting,
+    AuthorizeRequest, CaptureRequest, IssuerChecks, OperationQuery, PaymentMethodData, Processor, ProcessorReply,
+    StatusReply, Waiting,
 };
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use sandbox_processor::{Config, Hosting, SandboxProcessor, Waits};
@@ -102,6 +102,7 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
         store: None,
         return_url,
         country: Some("NL".to_owned()),
+        challenge: false,
     }
 }
 
@@ -110,8 +111,23 @@ pub(crate) fn capture(authorization: OpId, minor: i64) -> CaptureRequest {
 }
 
 pub(crate) fn approved(minor: i64) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(eur(minor)), captured: false, under_review: false, credential: None }
+    checked(minor, IssuerChecks::default())
 }
+
+/// An authorization of a card, as [`card`] sends it, whose shopper had to authenticate or not.
+pub(crate) fn authorized(minor: i64, authenticated: bool) -> ProcessorReply {
+    checked(minor, IssuerChecks { authenticated: Some(authenticated), ..CODE_MATCHES })
+}
+
+/// An authorization of a card of which the issuer says this.
+pub(crate) fn checked(minor: i64, checks: IssuerChecks) -> ProcessorReply {
+    let amount = Some(eur(minor));
+    ProcessorReply::Approved { amount, captured: false, under_review: false, credential: None, checks }
+}
+
+/// What is known of a card whose code is right, and whose shopper was asked for nothing.
+pub(crate) const CODE_MATCHES: IssuerChecks =
+    IssuerChecks { address_matches: None, code_matches: Some(true), authenticated: Some(false) };
 
 impl Harness {
     /// Asks until the operation is no longer pending, and gives what became of it.

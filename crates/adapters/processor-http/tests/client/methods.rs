@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use dropin_kernel::OpId;
 use dropin_order::{DeclineReason, OpKind};
-use dropin_ports::{Processor, ProcessorJournal, ProcessorReply, StatusReply, VoidRequest, Waiting};
+use dropin_ports::{IssuerChecks, Processor, ProcessorJournal, ProcessorReply, StatusReply, VoidRequest, Waiting};
 use sandbox_processor::Waits;
 
 use crate::harness::{
@@ -15,7 +15,13 @@ fn declined(reason: DeclineReason) -> ProcessorReply {
 
 /// Approved, and the money is there.
 fn paid(minor: i64) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(eur(minor)), captured: true, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount: Some(eur(minor)),
+        captured: true,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 #[actix_web::test]

@@ -2,18 +2,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{
-    ApiUser, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission, Permissions,
-    Retiring, SavedCardKind, SavedCardSettings, SealedSecret,
+    ApiUser, AuditAction, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission,
+    Permissions, Retiring, SavedCardKind, SavedCardSettings, ScreeningSettings, SealedSecret,
 };
 use dropin_catalogue::{
     Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel, find_method,
 };
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
-use dropin_ports::{AccountChanged, EndpointChange, MerchantInserted, MerchantSettings, UserChange, UserInserted};
+use dropin_ports::{
+    AccountChanged, AuditQuery, AuditScope, EndpointChange, MerchantInserted, MerchantScreeningRules, MerchantSettings,
+    ScreeningRulesChanged, UserChange, UserInserted,
+};
 
 use crate::Harness;
-use crate::values::{at, audited, fresh, new_endpoint, new_merchant, new_user};
+use crate::values::{at, audit_entry, audited, fresh, new_endpoint, new_merchant, new_user};
 
 use AccountChanged::{Done, Ended, Missing};
 
@@ -128,6 +131,7 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         attempts_allowed: Some(20),
         saved_cards_offered: Some(true),
         saved_card_kind: Some(SavedCardKind::Unscheduled),
+        screening: Some(true),
         methods: Some(particular_methods()),
     };
     let expected = MerchantParts {
@@ -136,6 +140,7 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         session_lifetime: Duration::from_micros(61_000_001),
         attempts_allowed: 20,
         saved_cards: SavedCardSettings { offered: true, kind: SavedCardKind::Unscheduled },
+        screening: ScreeningSettings { on: true, rules_revision: 0 },
         methods: particular_methods(),
         ..named.into_parts()
     };
@@ -144,6 +149,9 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
     let off = MerchantSettings { saved_cards_offered: Some(false), ..MerchantSettings::default() };
     let changed = changed.edited(|parts| parts.saved_cards.offered = false).unwrap();
     assert_eq!(set(off).await, changed);
+    let off = MerchantSettings { screening: Some(false), ..MerchantSettings::default() };
+    let changed = changed.edited(|parts| parts.screening.on = false).unwrap();
+    assert_eq!(set(off).await, changed);
     let bare = MerchantSettings { origins: Some(vec![]), ..MerchantSettings::default() };
     let changed = changed.edited(|parts| parts.origins.clear()).unwrap();
     assert_eq!(set(bare).await, changed);
@@ -151,6 +159,61 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
     let expected = changed.edited(|parts| parts.methods = MerchantMethods::default()).unwrap();
     assert_eq!(set(plain).await, expected);
     assert_eq!(harness.access.find_merchant(other.id).await, Ok(Some(other)), "nobody else");
+}
+
+pub async fn screening_rules_are_kept_beside_a_merchant(harness: Arc<Harness>) {
+    let access = &harness.access;
+    let nobody = MerchantId::new(fresh());
+    assert_eq!(access.find_screening_rules(nobody).await, Ok(None));
+    assert_eq!(access.set_screening_rules(nobody, 0, None, audited()).await, Ok(ScreeningRulesChanged::Missing));
+    let mut new = new_merchant(false);
+    new.merchant = new.merchant.edited(|parts| parts.screening.on = true).unwrap();
+    access.insert_merchant(new.clone()).await.unwrap();
+    let (other, _) = harness.merchant().await;
+    let id = new.merchant.id;
+    let known = async || {
+        let found = access.find_screening_rules(id).await.unwrap().unwrap();
+        let merchant = access.find_merchant(id).await.unwrap().unwrap();
+        assert_eq!(merchant.screening, ScreeningSettings { on: true, rules_revision: found.revision });
+        (found.revision, found.text)
+    };
+    assert_eq!(known().await, (0, None));
+    let long = format!("# größer 🛍️\n{}", "#".repeat(256 * 1024 - 20));
+    for (revision, text) in [(0, Some("[weights]\n".to_owned())), (1, Some(long)), (2, None), (3, None)] {
+        let entry = audit_entry(AuditAction::MerchantChange, Some(id), id);
+        let set = access.set_screening_rules(id, revision, text.clone(), entry).await;
+        assert_eq!(set, Ok(ScreeningRulesChanged::Done));
+        assert_eq!(known().await, (revision + 1, text), "a revision is never used twice, though there are no rules");
+    }
+    for stale in [0, 3, 5] {
+        let entry = audit_entry(AuditAction::MerchantChange, Some(id), id);
+        let set = access.set_screening_rules(id, stale, Some("late".to_owned()), entry).await;
+        assert_eq!(set, Ok(ScreeningRulesChanged::Stale));
+    }
+    assert_eq!(known().await, (4, None));
+    let query = AuditQuery { scope: AuditScope::Merchant(id), limit: 100, ..AuditQuery::default() };
+    let logged = harness.audit_log.search_audit_log(query).await.unwrap().entries;
+    assert_eq!(logged.len(), 5, "the merchant and four changes: what was not done is not on the audit log");
+    let none = MerchantScreeningRules { revision: 0, text: None };
+    assert_eq!(access.find_screening_rules(other.id).await, Ok(Some(none)), "nobody else");
+}
+
+pub async fn of_many_who_set_screening_rules_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let setters: Vec<_> = (0..16)
+        .map(|number| {
+            let (harness, id, text) = (harness.clone(), merchant.id, Some(format!("# {number}")));
+            tokio::spawn(async move { harness.access.set_screening_rules(id, 0, text, audited()).await.unwrap() })
+        })
+        .collect();
+    let mut won = Vec::new();
+    for (number, setter) in setters.into_iter().enumerate() {
+        if setter.await.unwrap() == ScreeningRulesChanged::Done {
+            won.push(format!("# {number}"));
+        }
+    }
+    let found = harness.access.find_screening_rules(merchant.id).await.unwrap().unwrap();
+    assert_eq!((found.revision, vec![found.text.unwrap()]), (1, won));
 }
 
 pub async fn of_many_who_set_a_merchant_the_last_one_wins_whole(harness: Arc<Harness>) {

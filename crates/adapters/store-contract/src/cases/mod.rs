@@ -30,6 +30,7 @@ pub mod rates;
 pub mod refund;
 pub mod replays;
 pub mod retention;
+pub mod screening;
 pub mod sealed;
 pub mod session;
 pub mod stash;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_access::{
     ApiUser, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission, Permissions,
-    Retiring, SavedCardSettings, SealedSecret,
+    Retiring, SavedCardSettings, ScreeningSettings, SealedSecret,
 };
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
@@ -27,6 +27,8 @@ pub(crate) struct MerchantRow {
     attempts_allowed: i32,
     saved_cards_offered: bool,
     saved_card_kind: String,
+    screening: bool,
+    screening_rules_revision: i64,
 }
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -87,6 +89,8 @@ impl MerchantRow {
             attempts_allowed: attempts_stored(merchant.attempts_allowed)?,
             saved_cards_offered: merchant.saved_cards.offered,
             saved_card_kind: merchant.saved_cards.kind.as_str().to_owned(),
+            screening: merchant.screening.on,
+            screening_rules_revision: revision_stored(merchant.screening.rules_revision)?,
         })
     }
 
@@ -108,6 +112,10 @@ impl MerchantRow {
             saved_cards: SavedCardSettings {
                 offered: self.saved_cards_offered,
                 kind: self.saved_card_kind.parse().map_err(|_unknown| missing("merchant", "saved_card_kind"))?,
+            },
+            screening: ScreeningSettings {
+                on: self.screening,
+                rules_revision: revision_restored(self.screening_rules_revision)?,
             },
             methods: methods::read(self.methods.as_ref())?,
             sandbox: self.sandbox,
@@ -155,6 +163,16 @@ pub(crate) fn attempts_stored(attempts: u32) -> Result<i32, Fault> {
 pub(crate) fn lifetime_micros(lifetime: Duration) -> Result<i64, Fault> {
     i64::try_from(lifetime.as_micros())
         .map_err(|_too_long| Fault::Refused("the lifetime of Sessions is too long to be stored".to_owned()))
+}
+
+/// How often a merchant's rules of screening were changed, as it is stored.
+pub(crate) fn revision_stored(revision: u64) -> Result<i64, Fault> {
+    i64::try_from(revision).map_err(|_too_many| Fault::Refused("no rules of screening have this revision".to_owned()))
+}
+
+/// The same, as it was stored.
+pub(crate) fn revision_restored(stored: i64) -> Result<u64, Fault> {
+    u64::try_from(stored).map_err(|_negative| missing("merchant", "screening_rules_revision"))
 }
 
 /// Permissions as they are stored: their words in the order of the list, with commas between.

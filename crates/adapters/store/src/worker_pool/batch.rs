@@ -1,4 +1,4 @@
-//! Batches: one PostgreSQL statement, a transaction of its own, does the queued work of one kind for many callers.
+//! Batches: one PostgreSQL statement, or a few in one transaction, do the queued work of one kind for many callers.
 //!
 //! All tasks of a batch share the cost of a round trip, of starting a plan and of a COMMIT. A task waits for a larger batch only while another
 //! batch runs, and then for a few milliseconds. What the statement leaves out, and everything when it fails, runs alone in
@@ -37,7 +37,7 @@ pub(crate) trait Batchable: Work + Sized {
     /// Settings of its connections, beside those of all connections.
     const SETTINGS: &'static str = by_key!();
 
-    /// Runs one statement for all. Returns the result of each, in their order, or `None` for a task that has to run alone.
+    /// Runs one statement, or one transaction, for all. Returns the result of each, in their order, or `None` for a task that has to run alone.
     ///
     /// # Errors
     /// Nothing was changed, unless the connection is lost.

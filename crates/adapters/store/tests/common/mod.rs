@@ -5,6 +5,7 @@
 pub(crate) mod cluster;
 pub(crate) mod deployment;
 pub(crate) mod postgres;
+pub(crate) mod screening;
 
 use std::sync::Mutex;
 

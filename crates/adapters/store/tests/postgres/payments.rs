@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use super::batches::{STUCK, expect_logged, record};
 use super::common::RawPostgres;
 use super::common::postgres::Database;
+use super::common::screening::is_counted_by_two_programs;
 use super::{migrated, wait_for};
 
 type Settling = JoinHandle<Result<Settled, StoreError>>;
@@ -41,6 +42,13 @@ fn holder(database: &Database, statement: &str) -> RawPostgres {
     holder.execute("BEGIN").unwrap();
     holder.execute(statement).unwrap();
     holder
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tries_that_two_programs_count_at_once_each_hear_of_those_before() {
+    let (database, store) = migrated();
+    let beside = Store::open(StoreConfig::new(database.url(), Role::Service)).unwrap();
+    is_counted_by_two_programs(&store, &beside).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::Timestamp;
+use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{
     AccessStore, AttemptRecord, AttemptResult, BackOfficeStore, Delivery, DeliveryResult, MerchantInserted,
-    OrderSearch, OutboxStore, PaymentStore, SearchBounds, SearchFilter, Settled,
+    OrderSearch, OutboxStore, PaymentStore, ScreeningStore, SearchBounds, SearchFilter, Settled,
 };
 use dropin_store::Store;
 use dropin_store_contract::{Harness, Raw, approval, fresh, new_merchant};
 
 use super::common::RawPostgres;
 use super::common::postgres::Database;
+use super::common::screening::new_try;
 use super::{migrated, wait_for};
 
 /// Rows that nobody needs; a statement that goes by the key reads none of them.
@@ -130,6 +131,31 @@ async fn finishing_does_not_read_the_other_attempts() {
     let read = "SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'outbox_attempt'";
     let read = counted(&database, &store, read);
     assert!(read < UNRELATED_ROWS, "{read} entries of its indexes were read to write down {}", claimed.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn counting_a_try_does_not_read_the_other_counts() {
+    let (database, store) = migrated();
+    let raw = RawPostgres::open(&database.url());
+    freeze_statistics(&raw, "velocity_count");
+    raw.execute("ANALYZE velocity_count").unwrap();
+    let merchant = MerchantId::new(fresh());
+    let count = async || {
+        for _ in 0..RUNS {
+            store.count_try(new_try(merchant)).await.unwrap();
+        }
+    };
+    count().await;
+    raw.execute(&format!(
+        "INSERT INTO velocity_count (merchant_id, kind, hash, counts, revision, counts_until) \
+         SELECT '{merchant}', 'CARD', sha256(number::text::bytea), '', 1, now() FROM generate_series(1, {UNRELATED_ROWS}) AS number"
+    ))
+    .unwrap();
+    count().await;
+    let read = "SELECT sum(idx_tup_read)::bigint + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'velocity_count') \
+        FROM pg_stat_user_indexes WHERE relname = 'velocity_count'";
+    let read = counted(&database, &store, read);
+    assert!(read < UNRELATED_ROWS, "{read} rows were read to count {} tries", 2 * RUNS);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use dropin_access::{ApiUser, AuditAction, Endpoint, Merchant, MerchantParts, Origin, Permissions, SavedCardSettings};
+use dropin_access::{
+    ApiUser, AuditAction, Endpoint, Merchant, MerchantParts, Origin, Permissions, SavedCardSettings, ScreeningSettings,
+};
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
 use dropin_money::Currency;
@@ -91,6 +93,7 @@ impl Merchants {
             session_lifetime: SESSION_LIFETIME,
             attempts_allowed: DEFAULT_ATTEMPTS,
             saved_cards: SavedCardSettings::default(),
+            screening: ScreeningSettings::of_new_merchant(self.targets.is_sandbox()),
             methods: MerchantMethods::default(),
             sandbox: self.targets.is_sandbox(),
             created_at: self.clock.now(),
@@ -130,6 +133,7 @@ impl Merchants {
             attempts_allowed: wanted.attempts_allowed,
             saved_cards_offered: wanted.saved_cards_offered,
             saved_card_kind: wanted.saved_card_kind,
+            screening: wanted.screening,
             methods: wanted.methods,
         };
         if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))

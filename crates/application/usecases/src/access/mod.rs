@@ -6,6 +6,7 @@ mod endpoints;
 mod failures;
 mod known;
 mod merchants;
+mod screening_rules;
 mod users;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub use endpoints::{EndpointAdded, EndpointUpdate, SecretRotated};
 pub use failures::FailureLimit;
 pub use known::KnownMerchants;
 pub use merchants::{CreateMerchant, MerchantAccount, MerchantCreated};
+pub use screening_rules::{ScreeningRulesError, ScreeningRulesSet};
 pub use users::{PasswordRotated, UserAdded};
 
 /// Longest time for which a password or secret that was replaced counts beside the new one: it should end some day.

@@ -17,6 +17,7 @@ pub(crate) fn merchant_document(merchant: &Merchant) -> Document {
         .number("Attempts", merchant.attempts_allowed.into())
         .flag("SavedCardsOffered", merchant.saved_cards.offered)
         .text("SavedCardKind", merchant.saved_cards.kind)
+        .flag("Screening", merchant.screening.on)
         .object("Methods", methods_document(&merchant.methods))
 }
 
@@ -31,6 +32,7 @@ pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
         attempts_allowed,
         saved_cards_offered,
         saved_card_kind,
+        screening,
         methods,
     } = settings;
     let mut document = Document::new();
@@ -54,6 +56,9 @@ pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
     }
     if let Some(kind) = saved_card_kind {
         document = document.text("SavedCardKind", kind);
+    }
+    if let Some(on) = screening {
+        document = document.flag("Screening", *on);
     }
     if let Some(methods) = methods {
         document = document.object("Methods", methods_document(methods));

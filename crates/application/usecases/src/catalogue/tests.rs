@@ -18,6 +18,7 @@ fn merchant(methods: MerchantMethods) -> Merchant {
         session_lifetime: Duration::from_secs(86_400),
         attempts_allowed: 5,
         saved_cards: Default::default(),
+        screening: Default::default(),
         methods,
         sandbox: true,
         created_at: Timestamp::from_micros(0),

@@ -1,6 +1,6 @@
 //! The authorization flow of the drop-in and of server-to-server checkouts: resolve the payment instrument, prepare, call, settle.
 
-use dropin_card::{CardHash, Scheme, StashedData, StashedKind};
+use dropin_card::{CardHash, ClientFacts, Scheme, StashContents, StashedData, StashedKind};
 use dropin_catalogue::{Class, MethodRefusal, Offered};
 use dropin_contract::{Consent, Contract, ContractStateKind, ContractTrigger};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
@@ -10,11 +10,14 @@ use dropin_ports::{
     Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore,
     StashUse, StashVault, StoreError, StoredCredentialPayment, Subject, VerificationCode,
 };
+use dropin_risk::{Decision, language_country, time_zone_country};
 use dropin_session::{Session, SessionTransition};
 
 use super::decide::DecisionPolicy;
+use super::screened::ScreenedReply;
 use super::{Asker, Conclusion, Payments, after_asking};
 use crate::catalogue::Purchase;
+use crate::screening::{InstrumentFacts, ScreenedPayment, ScreeningSubject};
 use crate::wallet::WalletOffers;
 
 /// The flow of one authorization.
@@ -68,6 +71,8 @@ pub(super) struct Attempt {
     pub(super) now: Timestamp,
     /// How often it was prepared before, in vain.
     pub(super) round: u32,
+    /// What it is screened by; `None` where it is not.
+    pub(super) screening: Option<ScreeningSubject>,
 }
 
 /// What an attempt does with a contract.
@@ -111,6 +116,9 @@ pub(super) struct Prepared {
     card: Option<(SealedCard, StashKey)>,
     stored: Option<Box<StoredCredentialPayment>>,
     refused_cards: Vec<CardHash>,
+    screening: Option<ScreeningSubject>,
+    /// Who posted what the payment uses up of the stash.
+    client: ClientFacts,
 }
 
 /// What is said of a PaymentMethod that may not be used.
@@ -164,7 +172,7 @@ impl AuthorizationFlow<'_> {
         let found = self.stash.read_stash(&key, now).await.map_err(PaymentInstrumentError::Store)?;
         let (summary, sealed) = found.ok_or_else(not_stashed)?;
         let opened = self.vault.open(&sealed, &key).map_err(PaymentInstrumentError::Keyring)?;
-        let code = code_alone(&opened).filter(|code| code.expose().len() == scheme.code_length());
+        let code = code_alone(&opened.data).filter(|code| code.expose().len() == scheme.code_length());
         if code.is_none() {
             let why = format!(
                 "must hold the {} digits of the saved card's verification code, and nothing else: stash {{\"VerificationCode\"}} again",
@@ -209,6 +217,7 @@ impl AuthorizationFlow<'_> {
             key_use,
             now,
             round,
+            screening,
         } = attempt;
         let order = self.start(order, &instrument, round, now);
         let (contract, stored) = match contract {
@@ -281,6 +290,8 @@ impl AuthorizationFlow<'_> {
                 card: sealed.zip(key),
                 stored,
                 refused_cards,
+                screening,
+                client: ClientFacts::default(),
             })),
             // Missing now, and there a moment ago: used, expired, or replaced by another card.
             AuthorizationPrepared::Stale
@@ -292,23 +303,37 @@ impl AuthorizationFlow<'_> {
         })
     }
 
-    /// Asks the processor, unless the issuer refused the card before, and writes down the outcome.
+    /// Screens it, asks the processor unless that or the issuer forbids it, and writes down the outcome.
     pub(super) async fn authorize(&self, mut prepared: Prepared) -> Result<Conclusion, StoreError> {
-        let answer = match self.open(&mut prepared) {
-            Ok(_means) if prepared.is_refused() => {
-                ProcessorReply::Declined { reason: DeclineReason::DoNotTryAgain, retryable: false, credential: None }
+        let (answer, screened) = match self.open(&mut prepared) {
+            Ok(method_data) => {
+                let screened = self.screen(&prepared, &method_data).await;
+                let decision = screened.as_ref().map_or(Decision::Allow, ScreenedPayment::decision);
+                let answer = match prepared.unasked(decision, &method_data) {
+                    Some(reason) => ProcessorReply::Declined { reason, retryable: false, credential: None },
+                    None => self.ask(&prepared, method_data, decision).await,
+                };
+                (answer, screened)
             }
-            Ok(method_data) => self.ask(&prepared, method_data).await,
             Err(error) => {
                 let operation = prepared.payment.operation.id.to_string();
                 log::error!(operation = operation.as_str(), error:% = error; "a stashed card cannot be opened: the attempt fails");
-                ProcessorReply::NotSent
+                (ProcessorReply::NotSent, None)
             }
         };
-        self.payments
-            .conclude_known(prepared.payment, answer, DecisionPolicy::of(Asker::Nobody))
-            .await
-            .map_err(after_asking)
+        let ScreenedReply { reply, outcome } =
+            self.payments.after_screening(&prepared.payment.order, screened, answer).await;
+        let policy = DecisionPolicy::of(Asker::Nobody);
+        let conclusion = self.payments.conclude_known(prepared.payment, reply, policy).await.map_err(after_asking)?;
+        self.payments.count_outcome(&conclusion, outcome).await;
+        Ok(conclusion)
+    }
+
+    /// What screening makes of it; `None` where it is not screened.
+    async fn screen(&self, prepared: &Prepared, method_data: &PaymentMethodData) -> Option<ScreenedPayment> {
+        let subject = prepared.screening.as_ref()?;
+        let instrument = prepared.instrument_facts(method_data);
+        Some(self.payments.screening.screen(&prepared.payment.order, subject, &instrument).await)
     }
 
     /// What the Order is paid with. The hash of a card becomes known here and nowhere before, so that none is stored of a card that is paid with; so does
@@ -317,14 +342,18 @@ impl AuthorizationFlow<'_> {
         if let Some(payment) = prepared.stored.take() {
             let Some((sealed, key)) = &prepared.card else { return Ok(PaymentMethodData::StoredCredential(payment)) };
             // Another entry may have taken the place of the one that was looked at.
-            let code = code_alone(&self.vault.open(sealed, key)?).ok_or(KeyringError::CannotOpen)?;
+            let StashContents { data, client } = self.vault.open(sealed, key)?;
+            prepared.client = client;
+            let code = code_alone(&data).ok_or(KeyringError::CannotOpen)?;
             return Ok(PaymentMethodData::StoredCredential(Box::new(payment.with_verification_code(code))));
         }
         let order = &mut prepared.payment.order;
         let Some((sealed, key)) = &prepared.card else {
             return Ok(PaymentMethodData::Method(order.payment_method.clone()));
         };
-        Ok(match self.vault.open(sealed, key)? {
+        let StashContents { data, client } = self.vault.open(sealed, key)?;
+        prepared.client = client;
+        Ok(match data {
             StashedData::Card(card) => {
                 if order.session_id.is_some() {
                     let hash = self.vault.hash_card(order.merchant_id, &card.expose_digits())?;
@@ -339,7 +368,7 @@ impl AuthorizationFlow<'_> {
         })
     }
 
-    async fn ask(&self, prepared: &Prepared, method_data: PaymentMethodData) -> ProcessorReply {
+    async fn ask(&self, prepared: &Prepared, method_data: PaymentMethodData, decision: Decision) -> ProcessorReply {
         let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
         let request = AuthorizeRequest {
             key: operation.id,
@@ -351,6 +380,7 @@ impl AuthorizationFlow<'_> {
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),
+            challenge: decision.asks_authentication(),
         };
         self.payments.processor.authorize(request).await
     }
@@ -380,6 +410,38 @@ fn code_alone(data: &StashedData) -> Option<VerificationCode> {
 }
 
 impl Prepared {
+    /// Why the processor is not asked at all; `None` when it is.
+    fn unasked(&self, decision: Decision, method_data: &PaymentMethodData) -> Option<DeclineReason> {
+        let order = &self.payment.order;
+        // The shopper of a checkout without a way back cannot be sent to the bank's page.
+        let nobody_to_ask = order.session_id.is_none() && order.return_url.is_none();
+        let asks_in_vain = nobody_to_ask && !matches!(method_data, PaymentMethodData::Method(_));
+        if !decision.asks_processor() {
+            Some(DeclineReason::Blocked)
+        } else if self.is_refused() {
+            Some(DeclineReason::DoNotTryAgain)
+        } else {
+            (decision.asks_authentication() && asks_in_vain).then_some(DeclineReason::AuthenticationFailed)
+        }
+    }
+
+    /// What the opened instrument tells screening.
+    fn instrument_facts(&self, method_data: &PaymentMethodData) -> InstrumentFacts {
+        let stored = self.payment.contract.as_ref().and_then(|contract| contract.card.as_ref());
+        let (digits, scheme) = match method_data {
+            PaymentMethodData::Card(card) => (Some(card.expose_digits()), card.scheme()),
+            PaymentMethodData::StoredCredential(_) => (None, stored.map(|card| card.summary.scheme)),
+            PaymentMethodData::WalletToken(_) | PaymentMethodData::Method(_) => (None, None),
+        };
+        InstrumentFacts {
+            digits,
+            scheme,
+            address: self.client.address(),
+            time_zone_country: self.client.time_zone().and_then(time_zone_country),
+            language_country: self.client.language().and_then(language_country),
+        }
+    }
+
     /// Whether the issuer forbade to try this card again at an earlier attempt of the Session (docs/SPECIFICATION.md#forbidden-cards).
     fn is_refused(&self) -> bool {
         self.payment.order.card.is_some_and(|card| self.refused_cards.contains(&card))

@@ -123,6 +123,8 @@ impl Checkouts {
             key_use,
             now,
             round: 0,
+            // No shopper is there.
+            screening: None,
         }))
     }
 

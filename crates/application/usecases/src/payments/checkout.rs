@@ -12,6 +12,7 @@ use dropin_ports::{
     Actor, CheckoutRecord, ContractName, ContractStore, KeyUse, KeyringError, OrderName, StashStore, StashVault,
     StoreError,
 };
+use dropin_risk::Rules;
 
 use super::authorization_flow::{
     Attempt, AuthorizationFlow, Buyer, PaymentInstrument, PaymentInstrumentError, PrepareOutcome, not_offered,
@@ -20,6 +21,7 @@ use super::{MAX_CAS_RETRIES, Payments, busy};
 use crate::access::Caller;
 use crate::catalogue::Purchase;
 use crate::idempotency::IdempotentOutcome;
+use crate::screening::ScreeningSubject;
 use crate::wallet::WalletOffers;
 
 /// A checkout as it is asked for; checked for everything that needs no store.
@@ -35,6 +37,8 @@ pub struct CheckoutAsk {
     pub method: Option<String>,
     /// Where the card or the token waits; of card methods and wallets only.
     pub stash_id: Option<String>,
+    /// The consumer's e-mail address.
+    pub email: String,
     /// Of the browser that stashed the card.
     pub fingerprint: String,
     /// Whether it is captured as soon as it is authorized.
@@ -43,6 +47,21 @@ pub struct CheckoutAsk {
     pub return_url: Option<String>,
     /// Consumer and Items as JSON, kept beside the Order.
     pub document: String,
+}
+
+impl CheckoutAsk {
+    /// What is known of it when it is screened.
+    pub(super) fn screened_by(&self, rules: Arc<Rules>) -> ScreeningSubject {
+        ScreeningSubject {
+            rules,
+            session: None,
+            fingerprint: self.fingerprint.clone(),
+            email: Some(self.email.clone()),
+            profile: None,
+            billing_country: self.country.parse().ok(),
+            shipping_country: None,
+        }
+    }
 }
 
 /// Why a checkout was not started. Nothing was charged and nothing will be.
@@ -130,6 +149,7 @@ impl Checkouts {
         if !caller.merchant.currencies.contains(&currency) {
             return Err(CheckoutError::Currency(currency));
         }
+        let screened_by = self.payments.screening.rules(&caller.merchant).await;
         for round in 0..MAX_CAS_RETRIES {
             let now = self.payments.clock.now();
             let instrument = match self.instrument(caller, ask, false, now).await {
@@ -139,7 +159,8 @@ impl Checkouts {
                 }
                 instrument => instrument?,
             };
-            let attempt = Attempt { round, ..self.attempt(caller, ask, instrument, key_use, now) };
+            let attempt = self.attempt(caller, ask, instrument, screened_by.clone(), key_use, now);
+            let attempt = Attempt { round, ..attempt };
             match self.authorization_flow().prepare(attempt).await? {
                 PrepareOutcome::Prepared(prepared) => {
                     return Ok(IdempotentOutcome::Concluded(self.authorize_and_capture(*prepared).await?));
@@ -212,6 +233,7 @@ impl Checkouts {
         caller: &Caller,
         ask: &CheckoutAsk,
         instrument: PaymentInstrument,
+        screened_by: Option<Arc<Rules>>,
         key_use: Option<KeyUse>,
         now: dropin_kernel::Timestamp,
     ) -> Attempt {
@@ -238,6 +260,7 @@ impl Checkouts {
             key_use,
             now,
             round: 0,
+            screening: screened_by.map(|rules| ask.screened_by(rules)),
         }
     }
 }

@@ -21,6 +21,7 @@ mod refund;
 mod response;
 mod review;
 mod saved_cards;
+mod screened;
 mod shopper;
 mod shopper_return;
 mod submit;
@@ -43,6 +44,7 @@ use dropin_session::Session;
 
 use self::decide::DecisionPolicy;
 use crate::audit_log::order_document;
+use crate::screening::PaymentScreening;
 
 pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
@@ -74,8 +76,8 @@ pub const PROCESSOR_DEADLINE: Duration = Duration::from_secs(8);
 #[derive(Debug, Clone, Copy)]
 pub struct Timing {
     /// How long an operation belongs to the flow that prepared it, counted from when that was decided. From then on the store may keep that flow
-    /// waiting three times (for the merchant, for the stash, and to write it down; three seconds each, its deadline), and a call to the
-    /// processor may end a little after its own. Whoever looks earlier asks about a call that is under way, hears that nothing
+    /// waiting three times (for the merchant, for the stash, and to write it down; three seconds each, its deadline), screening takes a second at most, and a
+    /// call to the processor may end a little after its own. Whoever looks earlier asks about a call that is under way, hears that nothing
     /// is known of it, and has it refused for ever: nothing is lost, but a slow payment fails that need not. Whoever looks later leaves what a
     /// crash left open to wait for longer.
     pub lease: Duration,
@@ -131,6 +133,8 @@ pub struct Payments {
     pub catalogue: Arc<Catalogue>,
     /// How long things may take.
     pub timing: Timing,
+    /// Screens what shoppers pay.
+    pub screening: PaymentScreening,
 }
 
 /// Why a stored card cannot be charged now.
@@ -425,13 +429,14 @@ fn corrupt(what: &str) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::screening::SCREENING_DEADLINE;
 
     #[test]
     fn a_call_has_ended_when_somebody_else_may_take_its_operation_over() {
         let Timing { lease, claim, .. } = Timing::default();
         // The store's own deadline (docs/SPECIFICATION.md#http-unavailable), and what a call may end after its own.
         let (step, grace) = (Duration::from_secs(3), Duration::from_secs(1));
-        assert!(3 * step + PROCESSOR_DEADLINE + grace < lease);
+        assert!(3 * step + SCREENING_DEADLINE + PROCESSOR_DEADLINE + grace < lease);
         assert!(2 * PROCESSOR_DEADLINE < claim);
     }
 }

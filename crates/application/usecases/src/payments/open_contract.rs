@@ -1,11 +1,14 @@
 //! The merchant's server has a stashed card stored, and charges nothing (docs/SPECIFICATION.md#open-contract): a checkout of nothing, whose
 //! Order nobody sees.
 
+use std::sync::Arc;
+
 use dropin_contract::{Consent, Contract, ContractKind, ContractOrigin, NewContract};
 use dropin_kernel::{ContractId, OrderId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::NewOrder;
 use dropin_ports::{Actor, CheckoutRecord, KeyUse, StoreError};
+use dropin_risk::Rules;
 use dropin_validation::Text;
 
 use super::authorization_flow::{Attempt, AttemptContract, PaymentInstrument, PrepareOutcome};
@@ -13,6 +16,7 @@ use super::checkout::{CheckoutAsk, CheckoutError, Checkouts};
 use super::{MAX_CAS_RETRIES, busy, response};
 use crate::access::Caller;
 use crate::idempotency::IdempotentOutcome;
+use crate::screening::ScreeningSubject;
 
 /// A contract as it is asked for; checked for everything that needs no store.
 #[derive(Debug, Clone)]
@@ -29,6 +33,8 @@ pub struct OpenContractAsk {
     pub method: String,
     /// Where the card waits.
     pub stash_id: String,
+    /// The consumer's e-mail address.
+    pub email: String,
     /// Of the browser that stashed the card.
     pub fingerprint: String,
     /// Where the shopper comes back to from the bank's page.
@@ -61,6 +67,7 @@ impl Checkouts {
         if let Some(vault) = &self.payments.credentials {
             vault.check().map_err(CheckoutError::Keyring)?;
         }
+        let screened_by = self.payments.screening.rules(&caller.merchant).await;
         for round in 0..MAX_CAS_RETRIES {
             let now = self.payments.clock.now();
             let instrument = match self.card_to_store(caller, ask, now).await {
@@ -70,7 +77,8 @@ impl Checkouts {
                 }
                 instrument => instrument?,
             };
-            let attempt = Attempt { round, ..self.opening(caller, ask, instrument, key_use, now)? };
+            let attempt = self.opening(caller, ask, instrument, screened_by.clone(), key_use, now)?;
+            let attempt = Attempt { round, ..attempt };
             match self.authorization_flow().prepare(attempt).await? {
                 PrepareOutcome::Prepared(prepared) => {
                     let conclusion = self.authorization_flow().authorize(*prepared).await?;
@@ -94,18 +102,7 @@ impl Checkouts {
         ask: &OpenContractAsk,
         now: Timestamp,
     ) -> Result<PaymentInstrument, CheckoutError> {
-        let ask = CheckoutAsk {
-            reference: ask.reference.as_str().to_owned(),
-            total: Amount::zero(ask.currency),
-            country: ask.country.clone(),
-            method: Some(ask.method.clone()),
-            stash_id: Some(ask.stash_id.clone()),
-            fingerprint: ask.fingerprint.clone(),
-            capture: true,
-            return_url: ask.return_url.clone(),
-            document: String::new(),
-        };
-        self.instrument(caller, &ask, true, now).await
+        self.instrument(caller, &ask.as_checkout(), true, now).await
     }
 
     fn opening(
@@ -113,6 +110,7 @@ impl Checkouts {
         caller: &Caller,
         ask: &OpenContractAsk,
         instrument: PaymentInstrument,
+        screened_by: Option<Arc<Rules>>,
         key_use: Option<KeyUse>,
         now: Timestamp,
     ) -> Result<Attempt, StoreError> {
@@ -150,6 +148,28 @@ impl Checkouts {
             key_use,
             now,
             round: 0,
+            screening: screened_by.map(|rules| ScreeningSubject {
+                profile: ask.billing_profile_reference.as_ref().map(|reference| reference.as_str().to_owned()),
+                ..ask.as_checkout().screened_by(rules)
+            }),
         })
+    }
+}
+
+impl OpenContractAsk {
+    /// As a checkout of nothing.
+    fn as_checkout(&self) -> CheckoutAsk {
+        CheckoutAsk {
+            reference: self.reference.as_str().to_owned(),
+            total: Amount::zero(self.currency),
+            country: self.country.clone(),
+            method: Some(self.method.clone()),
+            stash_id: Some(self.stash_id.clone()),
+            email: self.email.clone(),
+            fingerprint: self.fingerprint.clone(),
+            capture: true,
+            return_url: self.return_url.clone(),
+            document: String::new(),
+        }
     }
 }

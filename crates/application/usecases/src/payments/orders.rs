@@ -3,6 +3,7 @@
 use dropin_kernel::{OrderId, RefundId};
 use dropin_order::Refund;
 use dropin_ports::{OrderDetails, OrderName, StoreError};
+use dropin_risk::Screening;
 
 use super::Payments;
 use crate::access::Caller;
@@ -28,6 +29,14 @@ impl Payments {
     /// [`OrderError`].
     pub async fn order(&self, caller: &Caller, name: &OrderName) -> Result<OrderDetails, OrderError> {
         self.store.find_order_details(caller.merchant.id, name).await?.ok_or(OrderError::NotFound)
+    }
+
+    /// What screening made of the merchant's own Order; `None` when it was not screened.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn find_screening(&self, caller: &Caller, id: OrderId) -> Result<Option<Screening>, StoreError> {
+        self.screening.find(caller.merchant.id, id).await
     }
 
     /// The refunds of the merchant's own Order, oldest first.

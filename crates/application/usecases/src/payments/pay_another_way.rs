@@ -8,6 +8,7 @@ use dropin_ports::{ClaimedOperation, ProcessorReply, SessionWithOrder, StatusRep
 use dropin_session::SessionStateKind;
 
 use super::decide::DecisionPolicy;
+use super::screened::ScreenedReply;
 use super::shopper::{Progress, Shopper, ShopperError, poll_until};
 use super::submit::Submitted;
 use super::{Asker, Conclusion, Payments, after_asking, question};
@@ -78,6 +79,7 @@ impl Payments {
         // Whoever dies after the page was closed leaves the rest to the settler, which looks soon.
         let claim = ClaimedOperation { id: authorization.id, epoch: authorization.epoch };
         let due_at = self.clock.now().plus(self.timing.lease);
+        let screened = self.screening.find_screened(order).await?;
         // Stale: somebody else writes an outcome down right now, which is then found below.
         let _applied = self.store.postpone_operation(claim, authorization.state, due_at, None).await?;
         let answer = match self.processor.abandon(question(order.merchant_id, authorization)).await {
@@ -86,6 +88,9 @@ impl Payments {
             StatusReply::Unreachable { why } => ProcessorReply::Unknown { why },
         };
         let policy = DecisionPolicy { closing: true, ..DecisionPolicy::of(Asker::Nobody) };
-        self.conclude(authorization.id, answer, policy).await.map_err(after_asking)
+        let ScreenedReply { reply, outcome } = self.after_screening(order, screened, answer).await;
+        let conclusion = self.conclude(authorization.id, reply, policy).await.map_err(after_asking)?;
+        self.count_outcome(&conclusion, outcome).await;
+        Ok(conclusion)
     }
 }

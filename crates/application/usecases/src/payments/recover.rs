@@ -8,6 +8,7 @@ use dropin_order::{DeclineReason, OpKind, OrderState};
 use dropin_ports::{ClaimedOperation, Payment, ProcessorReply, StatusReply, StoreError, Waiting};
 
 use super::decide::DecisionPolicy;
+use super::screened::ScreenedReply;
 use super::{Asker, Conclusion, Payments, question};
 
 /// What came of asking the processor about an operation.
@@ -55,7 +56,10 @@ impl Payments {
         };
         let policy = DecisionPolicy::of(Asker::Nobody);
         let page_is_open = matches!(answer, ProcessorReply::Pending(Waiting::Shopper { .. }));
-        let mut conclusion = self.conclude(id, answer, policy).await?;
+        let screened = self.find_screened(&payment, &answer).await?;
+        let ScreenedReply { reply, outcome } = self.after_screening(&payment.order, screened, answer).await;
+        let mut conclusion = self.conclude(id, reply, policy).await?;
+        self.count_outcome(&conclusion, outcome).await;
         // What follows is asked for at once; what is tried again waits until it is due.
         if let Some(next) = conclusion.follow_up.take_if(|next| next.tries == 0) {
             self.finish(merchant, next).await?;

@@ -48,7 +48,7 @@ fn opened(contract: &Contract, order: &Order, authorization: OpState) -> StoredR
 pub(super) fn paid(order: &Order, authorization: OpState, catalogue: &Catalogue) -> StoredResponse {
     match order.state {
         OrderState::ProcessingFailed
-            if order.contract_id.is_some() && order.failure == Some(FailureReason::AuthenticationFailed) =>
+            if is_without_shopper(order) && order.failure == Some(FailureReason::AuthenticationFailed) =>
         {
             response(ErrorCode::ShopperAuthenticationRequired.status(), checkout::authentication_required(order))
         }
@@ -58,6 +58,11 @@ pub(super) fn paid(order: &Order, authorization: OpState, catalogue: &Catalogue)
         }
         _ => response(200, checkout::checkout_result(order, catalogue.payment_rules(&order.payment_method))),
     }
+}
+
+/// Whether no shopper could authenticate: the card of a contract is charged, or there is no way back from the bank's page.
+fn is_without_shopper(order: &Order) -> bool {
+    order.contract_id.is_some() || order.return_url.is_none()
 }
 
 /// A capture whose outcome is written, or not known yet.

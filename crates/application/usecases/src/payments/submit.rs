@@ -18,6 +18,7 @@ use super::saved_cards::ContractOffer;
 use super::shopper::{AttemptFailure, Progress, Shopper, purchase};
 use super::{CredentialError, MAX_CAS_RETRIES, corrupt};
 use crate::catalogue::Purchase;
+use crate::screening::ScreeningSubject;
 
 /// What the shopper's browser sends: no money fields at all, the total is the one of the version it names.
 #[derive(Debug, Clone)]
@@ -213,6 +214,7 @@ impl Shopper {
             _ => Vec::new(),
         };
         let method_id = instrument.method.id();
+        let screened_by = self.payments.screening.rules(&merchant).await;
         let order = NewOrder {
             id: order_id,
             merchant_id: session.merchant_id,
@@ -236,6 +238,7 @@ impl Shopper {
             key_use: None,
             now,
             round,
+            screening: screened_by.map(|rules| ScreeningSubject::of_session(rules, session, &submit.fingerprint)),
         };
         Ok(match authorization_flow.prepare(attempt).await? {
             PrepareOutcome::Prepared(prepared) => Some(*prepared),

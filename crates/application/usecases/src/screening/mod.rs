@@ -1,5 +1,19 @@
-//! Screening of payments for fraud and card testing (docs/SCREENING.md).
+//! Screening of payments for fraud and card testing (docs/SCREENING.md): facts and counts are collected before the processor is asked, and what became of
+//! a payment is counted afterwards. Nothing of it makes a payment fail: where counting is impossible, the payment is screened without counts.
 
+mod dry_run;
+mod metrics;
+mod outcome;
+mod payment_screening;
+mod retention;
 mod rules;
+mod subject;
 
+pub use dry_run::{MAX_DRY_RUN, dry_run_screening};
+pub use metrics::ScreeningMetrics;
+pub(crate) use outcome::outcome_of;
+pub(crate) use payment_screening::ScreenedPayment;
+pub use payment_screening::{PaymentScreening, SCREENING_DEADLINE};
+pub use retention::ScreeningRetention;
 pub use rules::ScreeningRules;
+pub(crate) use subject::{InstrumentFacts, ScreeningSubject};

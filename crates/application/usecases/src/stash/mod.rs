@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{Merchant, Origin};
-use dropin_card::{StashedData, Warning};
+use dropin_card::{ClientFacts, StashContents, StashedData, Warning};
 use dropin_kernel::{MerchantId, SessionId, Timestamp};
 use dropin_ports::{
     Clock, KeyringError, SessionStore, StashEntry, StashKey, StashStore, StashSummary, StashVault, StoreError,
@@ -65,6 +65,8 @@ pub struct NewEntry {
     pub fingerprint: String,
     /// The card, or a wallet's token.
     pub data: StashedData,
+    /// What is known of the client, for screening.
+    pub facts: ClientFacts,
 }
 
 /// What the caller is told.
@@ -133,16 +135,17 @@ impl Stashing {
     /// # Errors
     /// [`StashError`].
     pub async fn put(&self, merchant: &Merchant, entry: NewEntry) -> Result<Stashed, StashError> {
-        let NewEntry { client, session, stash_id, fingerprint, data } = entry;
+        let NewEntry { client, session, stash_id, fingerprint, data, facts } = entry;
         let now = self.clock.now();
         if matches!(data, StashedData::WalletToken(_)) && !self.takes_wallets(merchant.id, now).await? {
             return Err(StashError::NoWallet);
         }
         let (last4, kind, warnings) = (data.last4(), data.kind(), data.warnings(now));
         let key = StashKey { merchant_id: merchant.id, stash_id: stash_id.clone(), fingerprint };
-        let sealed = self.vault.seal(&data, &key, now)?;
+        let contents = StashContents { data, client: facts };
+        let sealed = self.vault.seal(&contents, &key, now)?;
         // Wiped here, before anything is waited for.
-        drop(data);
+        drop(contents);
         let bytes = StashEntry::stored_bytes(&key, &sealed);
         let put = Put { client, merchant: merchant.id, bytes, session: None };
         self.admit(put, session, now).await?;

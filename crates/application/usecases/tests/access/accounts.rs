@@ -27,12 +27,13 @@ async fn a_merchant_is_of_its_deployments_kind_and_has_the_standard_settings() {
     let harness = Harness::new();
     let made = harness.create(None).await;
     let account = MerchantAccount::load(&harness.store, made.merchant_id).await.unwrap();
-    assert!(account.merchant.sandbox);
+    assert!(account.merchant.sandbox && !account.merchant.screening.on);
     assert_eq!(account.merchant.session_lifetime.as_secs(), 24 * 3_600);
     assert_eq!(account.users[0].permissions, Permissions::all());
     let production = Merchants { targets: TargetPolicy::production(), ..harness.merchants.clone() };
     let made = production.create(wanted()).await.map_err(|error| error.to_string()).unwrap();
-    assert!(!harness.merchant(made.merchant_id).await.sandbox);
+    let merchant = harness.merchant(made.merchant_id).await;
+    assert!(!merchant.sandbox && merchant.screening.on, "where money moves, payments are screened");
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,12 +12,15 @@ use dropin_keyring::MasterKey;
 use dropin_money::Currency;
 use dropin_ports::{
     AccessStore, AccountChanged, Clock, EndpointChange, Fingerprint, IdSource, KeyringError, MerchantInserted,
-    MerchantSettings, NewAuditEntry, NewMerchant, Secrets, StoreError, UserChange, UserInserted,
+    MerchantScreeningRules, MerchantSettings, NewAuditEntry, NewMerchant, ScreeningRulesChanged, Secrets, StoreError,
+    UserChange, UserInserted,
 };
+use dropin_risk::Rules;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{
     AccountError, AuthenticateError, Authenticator, Caller, CreateMerchant, FailureLimit, MerchantCreated, Merchants,
 };
+use dropin_usecases::screening::ScreeningRules;
 use uuid::Uuid;
 
 pub(crate) struct TestClock(AtomicI64);
@@ -92,6 +95,8 @@ pub(crate) struct CountingStore {
     inner: Store,
     users: AtomicUsize,
     merchants: AtomicUsize,
+    rules: AtomicUsize,
+    rules_are_away: AtomicBool,
 }
 
 #[async_trait]
@@ -116,6 +121,24 @@ impl AccessStore for CountingStore {
         audit: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError> {
         self.inner.set_merchant(id, settings, audit).await
+    }
+
+    async fn find_screening_rules(&self, merchant: MerchantId) -> Result<Option<MerchantScreeningRules>, StoreError> {
+        self.rules.fetch_add(1, Ordering::SeqCst);
+        if self.rules_are_away.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable("the test says so".to_owned()));
+        }
+        self.inner.find_screening_rules(merchant).await
+    }
+
+    async fn set_screening_rules(
+        &self,
+        merchant: MerchantId,
+        decided_on: u64,
+        text: Option<String>,
+        audit: NewAuditEntry,
+    ) -> Result<ScreeningRulesChanged, StoreError> {
+        self.inner.set_screening_rules(merchant, decided_on, text, audit).await
     }
 
     async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError> {
@@ -205,7 +228,13 @@ impl Harness {
             by: dropin_ports::Acting::system(),
         };
         let zero = || AtomicUsize::new(0);
-        let counting = Arc::new(CountingStore { inner: store.clone(), users: zero(), merchants: zero() });
+        let counting = Arc::new(CountingStore {
+            inner: store.clone(),
+            users: zero(),
+            merchants: zero(),
+            rules: zero(),
+            rules_are_away: AtomicBool::new(false),
+        });
         Self { store, secrets, clock, merchants, counting, _folder: folder }
     }
 
@@ -228,6 +257,21 @@ impl Harness {
     /// The merchant as it is stored now.
     pub(crate) async fn merchant(&self, id: MerchantId) -> Merchant {
         self.store.find_merchant(id).await.unwrap().unwrap()
+    }
+
+    /// Rules of screening over this store.
+    pub(crate) fn screening_rules(&self, of_deployment: Rules) -> ScreeningRules {
+        ScreeningRules::new(of_deployment, self.counting.clone())
+    }
+
+    /// How often merchants' rules were read since it was asked last.
+    pub(crate) fn rules_read(&self) -> usize {
+        self.counting.rules.swap(0, Ordering::SeqCst)
+    }
+
+    /// Whether merchants' rules can be read from now on.
+    pub(crate) fn put_rules_away(&self, are_away: bool) {
+        self.counting.rules_are_away.store(are_away, Ordering::SeqCst);
     }
 
     pub(crate) fn work(&self) -> Work {

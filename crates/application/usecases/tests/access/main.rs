@@ -6,3 +6,4 @@ mod authenticate;
 mod endpoints;
 mod harness;
 mod key_rotation;
+mod screening_rules;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use dropin_kernel::OrderId;
 use dropin_order::{BankDetails, Channel, NewOrder, OpKind, Operation, Order, OrderState, Stuck};
 use dropin_ports::{
-    Acting, AuthorizationPrepared, CheckoutRecord, PaymentStore, PrepareAuthorization, ProcessorReply, StatusReply,
-    Waiting,
+    Acting, AuthorizationPrepared, CheckoutRecord, IssuerChecks, PaymentStore, PrepareAuthorization, ProcessorReply,
+    StatusReply, Waiting,
 };
 use dropin_session::SessionStateKind;
 use dropin_usecases::payments::{RefundError, ReturnDestination, ReviewError};
@@ -23,7 +23,13 @@ fn page() -> ProcessorReply {
 }
 
 fn paid() -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount: Some(usd(1_000)),
+        captured: true,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 async fn cancel(world: &World, id: OrderId) -> u16 {
@@ -42,8 +48,13 @@ async fn money_for_an_order_whose_life_is_over_is_in_sight_until_somebody_gave_i
     let (id, _) = world.checkout("BANKTRANSFER", true).await;
     assert_eq!((cancel(&world, id).await, world.state(id).await), (200, "CANCELLED"));
     // More than was asked for cannot be booked, and so is not given back by itself.
-    let too_much =
-        || ProcessorReply::Approved { amount: Some(usd(1_001)), captured: true, under_review: false, credential: None };
+    let too_much = || ProcessorReply::Approved {
+        amount: Some(usd(1_001)),
+        captured: true,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    };
     for _ in 0..2 {
         world.script.know(too_much());
         assert_eq!(world.settle_after(20 * MINUTE).await, 1);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dropin_order::{OpKind, RefundState};
-use dropin_ports::{Acting, ProcessorReply};
+use dropin_ports::{Acting, IssuerChecks, ProcessorReply};
 use dropin_usecases::payments::ReviewError;
 
 use crate::script::{approved, declined};
@@ -80,6 +80,7 @@ async fn a_payment_of_less_is_held_until_somebody_accepts_it() {
         captured: true,
         under_review: false,
         credential: None,
+        checks: IssuerChecks::default(),
     };
     world.script.say(OpKind::Authorize, paid(900));
     let (id, answer) = world.checkout("PAYPAL", false).await;
@@ -111,7 +112,13 @@ async fn a_review_is_of_the_order_that_was_seen() {
 #[tokio::test]
 async fn an_approval_without_an_amount_is_no_approval() {
     let world = World::new().await;
-    let nothing = ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None };
+    let nothing = ProcessorReply::Approved {
+        amount: None,
+        captured: false,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    };
     world.script.say(OpKind::Authorize, nothing);
     let (id, _) = world.checkout("PAYPAL", false).await;
     assert_eq!(world.state(id).await, "PROCESSING");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dropin_kernel::{AttemptId, OrderId, SessionId};
 use dropin_order::{DeclineReason, OpKind, Stuck};
-use dropin_ports::{Acting, ProcessorReply, SessionStore, StatusReply, Waiting};
+use dropin_ports::{Acting, IssuerChecks, ProcessorReply, SessionStore, StatusReply, Waiting};
 use dropin_session::SessionStateKind;
 use dropin_store_contract::fresh;
 use dropin_usecases::audit::Audit;
@@ -26,7 +26,13 @@ fn page_for_half_an_hour(world: &World) -> ProcessorReply {
 }
 
 fn paid(minor: i64) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(usd(minor)), captured: true, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount: Some(usd(minor)),
+        captured: true,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 fn refused(reason: DeclineReason) -> ProcessorReply {
@@ -278,7 +284,13 @@ async fn an_approval_waits_for_the_void_that_is_under_way() {
         world.shopper.return_shopper(order, Duration::ZERO).await.unwrap();
         assert_eq!(progress(&world, id).await, "REDIRECTED", "a payment that may be voided is none");
         // The void is due first.
-        let void = ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None };
+        let void = ProcessorReply::Approved {
+            amount: None,
+            captured: false,
+            under_review: false,
+            credential: None,
+            checks: IssuerChecks::default(),
+        };
         world.script.know(if voided { void } else { declined(false) });
         world.script.know(approval.clone());
         assert_eq!(world.settle_after(Duration::from_secs(15 * 60)).await, 2);

@@ -28,10 +28,12 @@ struct Sort {
     opens_contract: bool,
     /// Whether it brings the shopper back to a contract, whose card is replaced.
     brings_back: bool,
+    screened: bool,
 }
 
-const PLAIN: Sort = Sort { attempts_allowed: 5, opens_contract: false, brings_back: false };
+const PLAIN: Sort = Sort { attempts_allowed: 5, opens_contract: false, brings_back: false, screened: false };
 const SUBSCRIPTION: Sort = Sort { opens_contract: true, ..PLAIN };
+const SCREENED: Sort = Sort { screened: true, ..PLAIN };
 const RETURN: Sort = Sort { brings_back: true, ..PLAIN };
 
 const IN_NAME_ONLY: Step = Step::EndPages { in_name_only: true };
@@ -89,7 +91,7 @@ async fn run(
     of: Sort,
     point: &Arc<FaultPoint>,
 ) -> Program {
-    let Sort { attempts_allowed, opens_contract, brings_back } = of;
+    let Sort { attempts_allowed, opens_contract, brings_back, screened: _ } = of;
     let mut payer = match brings_back {
         true => Payer::brought_back(deployment, &program, attempts_allowed).await,
         false => Payer::new(deployment, &program, attempts_allowed, true, opens_contract).await,
@@ -142,7 +144,8 @@ async fn pay(payer: &mut Payer, program: &Program, attempts_allowed: u32) {
 async fn everywhere(fault: Fault, of: Sort) {
     let (empty, mut calls) = (Deployment::new().await, Vec::new());
     for case in CASES.iter().filter(|case| 1 < of.attempts_allowed || case.before.is_empty()) {
-        let deployment = Arc::new(empty.copy());
+        let deployment = empty.copy();
+        let deployment = Arc::new(if of.screened { deployment.screened() } else { deployment });
         let (mut program, mut at_call) = (deployment.start(), 0);
         let mut is_left = true;
         while is_left {
@@ -206,4 +209,19 @@ async fn an_answer_that_is_lost_while_a_card_is_replaced_orphans_none() {
 #[tokio::test]
 async fn a_request_that_is_lost_while_a_card_is_replaced_orphans_none() {
     everywhere(Fault::RequestLost, RETURN).await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_while_it_screens_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::Killed, SCREENED).await;
+}
+
+#[tokio::test]
+async fn an_answer_about_screening_that_is_lost_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::AnswerLost, SCREENED).await;
+}
+
+#[tokio::test]
+async fn a_request_about_screening_that_is_lost_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::RequestLost, SCREENED).await;
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dropin_kernel::OrderId;
 use dropin_order::{BankDetails, Channel, DeclineReason, OpKind};
-use dropin_ports::{Acting, ProcessorReply, Waiting};
+use dropin_ports::{Acting, IssuerChecks, ProcessorReply, Waiting};
 use dropin_usecases::payments::{CancelError, CaptureError};
 
 use crate::script::{approved, declined, unclear};
@@ -17,7 +17,13 @@ fn page() -> ProcessorReply {
 }
 
 fn paid(minor: i64) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(usd(minor)), captured: true, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount: Some(usd(minor)),
+        captured: true,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 async fn nothing_is_open(world: &World) -> bool {

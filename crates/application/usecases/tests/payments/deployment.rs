@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_card::{Card, CardHash, Scheme, StashedData, StashedKind};
+use dropin_card::{Card, CardHash, Scheme, StashContents, StashedData, StashedKind};
 use dropin_catalogue::Catalogue;
 use dropin_kernel::{ContractId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_ports::{
     AccessStore, AttemptResult, Clock, CredentialVault, DeliveryResult, KeyringError, MerchantInserted, OutboxStore,
-    PaymentStore, Processor, SealedCard, SealedCredential, SessionStore, StashBinding, StashEntry, StashKey,
-    StashStore, StashSummary, StashVault, StoredCredential,
+    PaymentStore, Processor, ScreeningStore, SealedCard, SealedCredential, SessionStore, StashBinding, StashEntry,
+    StashKey, StashStore, StashSummary, StashVault, StoredCredential,
 };
+use dropin_risk::{Rules, RulesFile};
 use dropin_session::Attempts;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable_with, new_merchant};
@@ -18,11 +19,13 @@ use dropin_usecases::access::{Caller, KnownMerchants};
 use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::{Contracts, CredentialDeletions};
 use dropin_usecases::payments::{Payments, PollThrottle, Shopper, Timing};
+use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::wallet::WalletOffers;
 use dropin_validation::UrlPolicy;
 use tempfile::TempDir;
 
+use crate::counts::ReadableHashes;
 use crate::fault::{FaultPoint, Faulty};
 use crate::processor::{SimulatedProcessor, Verdict};
 use crate::world::{FreshIds, TestClock};
@@ -35,12 +38,12 @@ pub(crate) const BROWSER: &str = "browser";
 struct PlainVault;
 
 impl StashVault for PlainVault {
-    fn seal(&self, data: &StashedData, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
-        Ok(SealedCard { key_id: "plain".to_owned(), bytes: data.to_sealed_plaintext().to_vec() })
+    fn seal(&self, contents: &StashContents, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
+        Ok(SealedCard { key_id: "plain".to_owned(), bytes: contents.to_sealed_plaintext().to_vec() })
     }
 
-    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashedData, KeyringError> {
-        StashedData::from_sealed_plaintext(&sealed.bytes).map_err(|_malformed| KeyringError::CannotOpen)
+    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashContents, KeyringError> {
+        StashContents::from_sealed_plaintext(&sealed.bytes).map_err(|_malformed| KeyringError::CannotOpen)
     }
 
     fn hash_card(&self, _: MerchantId, digits: &str) -> Result<CardHash, KeyringError> {
@@ -85,6 +88,12 @@ impl CredentialVault for PlainCredentials {
     }
 }
 
+/// Counts as many tries as there are cases, and stops none.
+fn allow_all(store: Store) -> ScreeningRules {
+    let file = RulesFile::parse("[thresholds]\nCHALLENGE = 101\nREVIEW = 101\nBLOCK = 101").unwrap();
+    ScreeningRules::new(Rules::built_in().with(&file).unwrap(), Arc::new(store))
+}
+
 /// A folder in memory where the machine has that: programs die here, machines do not, so nothing has to reach a disk.
 fn memory_folder() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_no_such_folder| tempfile::tempdir()).unwrap()
@@ -95,6 +104,8 @@ pub(crate) struct Deployment {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) processor: Arc<SimulatedProcessor>,
     pub(crate) caller: Caller,
+    /// Whether payments are screened, by rules that allow all of them.
+    screened: bool,
 }
 
 /// A program that works on the deployment; its store is closed when it is dropped, so that the next one can open it.
@@ -116,11 +127,13 @@ impl Drop for Program {
 impl Deployment {
     pub(crate) async fn new() -> Self {
         let clock = TestClock::start();
-        let new = new_merchant(true);
+        let mut new = new_merchant(true);
+        // Nothing is screened in a program without rules.
+        new.merchant = new.merchant.edited(|parts| parts.screening.on = true).unwrap();
         let (username, permissions) = (new.user.username.clone(), new.user.permissions);
         let caller = Caller { username, merchant: new.merchant.clone(), permissions };
         let processor = Arc::new(SimulatedProcessor::new(clock.clone()));
-        let deployment = Self { folder: memory_folder(), clock, processor, caller };
+        let deployment = Self { folder: memory_folder(), clock, processor, caller, screened: false };
         let program = deployment.start();
         assert_eq!(program.store.insert_merchant(new).await.unwrap(), MerchantInserted::Done);
         deployment
@@ -134,14 +147,19 @@ impl Deployment {
             std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
         }
         let processor = Arc::new(SimulatedProcessor::new(clock.clone()));
-        Self { folder, clock, processor, caller: self.caller.clone() }
+        Self { folder, clock, processor, caller: self.caller.clone(), screened: self.screened }
+    }
+
+    /// The same, whose payments are screened.
+    pub(crate) fn screened(self) -> Self {
+        Self { screened: true, ..self }
     }
 
     pub(crate) fn start(&self) -> Program {
         let url = format!("sqlite://{}", self.folder.path().join("dropin.db").display());
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
         let shared = Arc::new(store.clone());
-        self.program(store, shared.clone(), shared.clone(), shared, self.processor.clone())
+        self.program(store, shared.clone(), shared.clone(), shared.clone(), shared, self.processor.clone())
     }
 
     /// The same program with a fault at this point; when either is dropped, the store of both is closed. What it knows of merchants comes from the
@@ -151,7 +169,7 @@ impl Deployment {
         let faulty = Arc::new(Faulty { inner: store.clone(), point: point.clone() });
         let inner: Arc<dyn Processor> = self.processor.clone();
         let processor = Arc::new(Faulty { inner, point: point.clone() });
-        self.program(store, faulty.clone(), faulty.clone(), faulty, processor)
+        self.program(store, faulty.clone(), faulty.clone(), faulty.clone(), faulty, processor)
     }
 
     fn program(
@@ -160,9 +178,18 @@ impl Deployment {
         payment_store: Arc<dyn PaymentStore>,
         session_store: Arc<dyn SessionStore>,
         stash: Arc<dyn StashStore>,
+        screening_store: Arc<dyn ScreeningStore>,
         processor: Arc<dyn Processor>,
     ) -> Program {
         let (clock, ids) = (self.clock.clone(), Arc::new(FreshIds));
+        let shared = Arc::new(store.clone());
+        let merchants = KnownMerchants::new(shared.clone());
+        let screening = PaymentScreening::new(screening_store, shared, merchants, clock.clone());
+        let screening = if self.screened {
+            screening.with_rules(allow_all(store.clone())).with_keyring(Arc::<ReadableHashes>::default())
+        } else {
+            screening
+        };
         let payments = Payments {
             store: payment_store,
             processor,
@@ -171,6 +198,7 @@ impl Deployment {
             credentials: Some(Arc::new(PlainCredentials)),
             catalogue: Arc::new(Catalogue::of_sandbox()),
             timing: Timing::default(),
+            screening,
         };
         let checkout_url = "http://localhost:8083".to_owned();
         let shopper = Shopper {
@@ -232,7 +260,7 @@ impl Program {
         let card = StashedData::Card(Card::new("Ada", verdict.number(), "123", "2031", "12"));
         let now = deployment.clock.now();
         let entry = StashEntry {
-            sealed: PlainVault.seal(&card, &key, now).unwrap(),
+            sealed: PlainVault.seal(&card.into(), &key, now).unwrap(),
             key,
             summary: StashSummary { kind: StashedKind::Card(Some(Scheme::Visa)), usable: true },
             created_at: now,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use dropin_order::{BankDetails, Channel, DeclineReason, OpKind};
-use dropin_ports::{ProcessorReply, ResponseStore, StatusReply, StoredResponse, Waiting};
+use dropin_ports::{IssuerChecks, ProcessorReply, ResponseStore, StatusReply, StoredResponse, Waiting};
 use dropin_usecases::payments::{CancelError, CaptureError};
 
 use crate::script::{approved, declined, unclear};
@@ -120,8 +120,13 @@ async fn a_transfer_that_arrives_while_it_is_being_cancelled_is_paid() {
     let (id, _) = world.checkout("BANKTRANSFER", true).await;
     world.script.say(OpKind::Void, unclear());
     drop(cancel(&world, id).await.unwrap());
-    let arrived =
-        ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false, credential: None };
+    let arrived = ProcessorReply::Approved {
+        amount: Some(usd(1_000)),
+        captured: true,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    };
     // Due first is the authorization, then the void: one is answered, the other refused.
     for known in [arrived.clone(), declined(false), arrived] {
         world.script.know(known);
@@ -137,8 +142,13 @@ async fn a_transfer_that_arrives_while_it_is_being_cancelled_is_paid() {
 #[tokio::test]
 async fn nothing_is_voided_after_the_shopper_has_paid() {
     let page = Waiting::Shopper { page: "https://bank.example/page".to_owned(), until: None };
-    let paid =
-        ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false, credential: None };
+    let paid = ProcessorReply::Approved {
+        amount: Some(usd(1_000)),
+        captured: true,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    };
     for of_the_void in [StatusReply::Absent, StatusReply::Known(declined(true))] {
         let world = World::new().await;
         world.script.say(OpKind::Authorize, ProcessorReply::Pending(page.clone()));

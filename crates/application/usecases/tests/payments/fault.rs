@@ -8,13 +8,15 @@ use dropin_kernel::{BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, Re
 use dropin_order::{OpState, Operation, Order, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, AuthorizeRequest, CaptureRequest, ChangeOrder, ChangeSession, Changed,
-    CheckoutRecord, ClaimedOperation, CredentialDeletion, DeleteCredentialRequest, Inserted, LapsedOrder, NewSession,
-    OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization,
-    Processor, ProcessorReply, RefundRequest, ReplaceSession, Replaced, SealedCard, SessionStore, SessionWithOrder,
-    Settled, Settlement, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply,
-    StoreError, StoredResponse, VoidRequest,
+    CheckoutRecord, ClaimedOperation, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest, Inserted,
+    LapsedOrder, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName,
+    Payment, PaymentStore, PaymentTryOutcome, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
+    ReplaceSession, Replaced, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled, Settlement,
+    StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply, StoreError, StoredResponse,
+    VoidRequest,
 };
 use dropin_rates::Offer;
+use dropin_risk::Screening;
 use dropin_session::Session;
 use dropin_store::Store;
 use dropin_validation::{BillingProfile, Text};
@@ -151,6 +153,17 @@ faulty! {
         fn read_stash(key: &StashKey, now: Timestamp) -> Option<(StashSummary, SealedCard)>;
         fn stash_usage(now: Timestamp) -> Vec<StashUsage>;
         fn purge_stash(now: Timestamp, limit: u32) -> u32;
+    }
+}
+
+faulty! {
+    ScreeningStore {
+        fn count_try(payment_try: NewPaymentTry) -> CountedPaymentTry;
+        fn count_outcome(order: OrderId, outcome: PaymentTryOutcome) -> ();
+        fn put_screening(order: OrderId, merchant: MerchantId, screening: Screening) -> ();
+        fn find_screening(merchant: MerchantId, order: OrderId) -> Option<Screening>;
+        fn list_screenings(merchant: MerchantId, since: Timestamp, limit: u32) -> Vec<(OrderId, Screening)>;
+        fn purge_screening(now: Timestamp, facts_before: Timestamp, limit: u32) -> u32;
     }
 }
 

@@ -5,6 +5,7 @@
 mod aftermath;
 mod amounts;
 mod attempts;
+mod counts;
 mod crashes;
 mod crossings;
 mod deployment;
@@ -17,6 +18,7 @@ mod processor;
 mod promises;
 mod refused_cards;
 mod saved_cards;
+mod screening;
 mod script;
 mod shopping;
 mod steps;

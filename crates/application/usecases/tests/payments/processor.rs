@@ -13,7 +13,8 @@ use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, Clock, CredentialApproval, CredentialDeletion, DeleteCredentialRequest,
-    OperationQuery, PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, VoidRequest, Waiting,
+    IssuerChecks, OperationQuery, PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply,
+    VoidRequest, Waiting,
 };
 
 use crate::world::TestClock;
@@ -119,7 +120,13 @@ impl Authorization {
                     network_transaction_id: None,
                 };
                 let credential = self.stores.then(|| Box::new(approval()));
-                ProcessorReply::Approved { amount, captured, under_review: false, credential }
+                ProcessorReply::Approved {
+                    amount,
+                    captured,
+                    under_review: false,
+                    credential,
+                    checks: IssuerChecks::default(),
+                }
             }
             State::Declined(reason) => declined(reason),
             State::Abandoned => ProcessorReply::Abandoned,
@@ -255,6 +262,7 @@ impl Processor for SimulatedProcessor {
             captured: false,
             under_review: false,
             credential: None,
+            checks: IssuerChecks::default(),
         };
         self.ledger.lock().unwrap().once(request.key, request.authorization, |one| match one {
             Some(one) if one.has_money() && !one.captured => {
@@ -267,7 +275,13 @@ impl Processor for SimulatedProcessor {
 
     async fn void(&self, request: VoidRequest) -> ProcessorReply {
         let leaves_open = self.leaves_pages_open.load(Ordering::SeqCst);
-        let done = || ProcessorReply::Approved { amount: None, captured: false, under_review: false, credential: None };
+        let done = || ProcessorReply::Approved {
+            amount: None,
+            captured: false,
+            under_review: false,
+            credential: None,
+            checks: IssuerChecks::default(),
+        };
         self.ledger.lock().unwrap().once(request.key, request.authorization, |one| match one {
             Some(_) if leaves_open => done(),
             Some(one) if one.state == State::OnPage => {
@@ -291,6 +305,7 @@ impl Processor for SimulatedProcessor {
             captured: false,
             under_review: false,
             credential: None,
+            checks: IssuerChecks::default(),
         };
         self.ledger.lock().unwrap().once(request.key, request.authorization, |one| match one {
             Some(one) if one.captured && !one.refunded => {

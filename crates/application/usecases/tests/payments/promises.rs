@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_order::OpKind;
-use dropin_ports::{ProcessorReply, Waiting};
+use dropin_ports::{IssuerChecks, ProcessorReply, Waiting};
 use dropin_usecases::payments::CaptureError;
 
 use crate::script::{Gate, approved, declined, unclear};
@@ -97,8 +97,13 @@ async fn a_pay_later_order_is_captured_after_the_review_only_when_that_was_wante
 
 #[tokio::test]
 async fn a_method_that_takes_the_money_at_once_tells_of_both_events_and_of_a_transfer_one() {
-    let taken =
-        ProcessorReply::Approved { amount: Some(usd(1_000)), captured: true, under_review: false, credential: None };
+    let taken = ProcessorReply::Approved {
+        amount: Some(usd(1_000)),
+        captured: true,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    };
     let world = World::new().await;
     world.script.say(OpKind::Authorize, taken.clone());
     let (id, told) = world.checkout("PAYPAL", true).await;

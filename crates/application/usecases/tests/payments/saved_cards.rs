@@ -8,8 +8,8 @@ use dropin_contract::{CardSummary, Contract, ContractStateKind, StoredCredential
 use dropin_kernel::{AttemptId, ContractId, MerchantId, SessionId};
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AccessStore, ContractName, ContractStore, CredentialApproval, CredentialVault, KeyringError, MerchantSettings,
-    ProcessorReply, SealedCredential, SessionStore, StoredCredential, StoredResponse,
+    AccessStore, ContractName, ContractStore, CredentialApproval, CredentialVault, IssuerChecks, KeyringError,
+    MerchantSettings, ProcessorReply, SealedCredential, SessionStore, StoredCredential, StoredResponse,
 };
 use dropin_session::{BillingChoice, Session, SessionStateKind, SessionTermsParts};
 use dropin_store_contract::{audited, fresh, insertable_with};
@@ -102,6 +102,7 @@ impl Shop {
             captured: false,
             under_review: false,
             credential: Some(Box::new(credential)),
+            checks: IssuerChecks::default(),
         };
         world.script.say(OpKind::Authorize, approved);
         let stash_id = world.stash(StashedData::Card(Card::new("Ana", "4242424242424242", "123", "2099", "12"))).await;

@@ -10,8 +10,8 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, OperationQuery, PaymentMethodData,
-    Processor, ProcessorReply, RefundRequest, StatusReply, StoredCredentialPayment, VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks, OperationQuery,
+    PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, StoredCredentialPayment, VoidRequest,
 };
 use tokio::sync::Notify;
 
@@ -23,6 +23,7 @@ pub(crate) struct Script {
     questions: AtomicUsize,
     calls: Mutex<Vec<(OpKind, OpId)>>,
     references: Mutex<Vec<Option<String>>>,
+    challenges: Mutex<Vec<bool>>,
     paid_by_credential: Mutex<Vec<PaidByCredential>>,
     /// While it is there, the next authorization, capture or void waits for it.
     pub(crate) gate: Mutex<Option<std::sync::Arc<Gate>>>,
@@ -56,7 +57,13 @@ pub(crate) struct Gate {
 }
 
 pub(crate) fn approved(amount: &Amount) -> ProcessorReply {
-    ProcessorReply::Approved { amount: Some(*amount), captured: false, under_review: false, credential: None }
+    ProcessorReply::Approved {
+        amount: Some(*amount),
+        captured: false,
+        under_review: false,
+        credential: None,
+        checks: IssuerChecks::default(),
+    }
 }
 
 pub(crate) fn unclear() -> ProcessorReply {
@@ -97,6 +104,11 @@ impl Script {
         self.references.lock().unwrap().clone()
     }
 
+    /// Whether the shopper was to authenticate, as it was told with each authorization.
+    pub(crate) fn challenges(&self) -> Vec<bool> {
+        self.challenges.lock().unwrap().clone()
+    }
+
     /// The stored cards that it was to charge, as it was told.
     pub(crate) fn paid_by_credential(&self) -> Vec<PaidByCredential> {
         self.paid_by_credential.lock().unwrap().clone()
@@ -124,6 +136,7 @@ impl Script {
             captured: false,
             under_review: false,
             credential: None,
+            checks: IssuerChecks::default(),
         };
         scripted.unwrap_or_else(plain)
     }
@@ -136,6 +149,7 @@ impl Processor for Script {
             self.paid_by_credential.lock().unwrap().push((&**payment).into());
         }
         self.references.lock().unwrap().push(request.payment_reference.clone());
+        self.challenges.lock().unwrap().push(request.challenge);
         self.pass().await;
         self.answer(OpKind::Authorize, request.key, Some(&request.amount))
     }

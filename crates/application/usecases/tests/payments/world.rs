@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use dropin_access::Origin;
-use dropin_card::{Card, StashedData};
+use dropin_card::{Card, ClientFacts, StashedData};
 use dropin_catalogue::Catalogue;
 use dropin_kernel::{AttemptId, OrderId, SessionId, Timestamp};
 use dropin_keyring::StashKeys;
@@ -15,6 +15,7 @@ use dropin_ports::{
     AccessStore, Actor, AttemptResult, Clock, DeliveryResult, IdSource, KeyUse, MerchantInserted, OrderName,
     OutboxStore, PaymentStore, RequestKey, SessionStore, StoredResponse,
 };
+use dropin_risk::{Rules, RulesFile};
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{fresh, insertable, new_merchant};
@@ -25,11 +26,13 @@ use dropin_usecases::payments::{
     CaptureError, CheckoutAsk, Checkouts, Payments, PollThrottle, RefundAsk, RefundError, Shopper, Submit, SubmitError,
     Submitted, Timing,
 };
+use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
 use dropin_usecases::stash::{KEY_PERIOD, NewEntry, STASH_LIFETIME, StashLimits, StashQuota, Stashing};
 use dropin_usecases::wallet::WalletOffers;
 use dropin_wire::shopper::SubmitMeans;
 use uuid::Uuid;
 
+use crate::counts::{Counts, ReadableHashes};
 use crate::script::Script;
 
 pub(crate) struct TestClock(AtomicI64);
@@ -75,6 +78,9 @@ pub(crate) struct World {
     pub(crate) payments: Payments,
     pub(crate) shopper: Shopper,
     pub(crate) checkouts: Checkouts,
+    pub(crate) counts: Arc<Counts>,
+    pub(crate) keyring: Arc<ReadableHashes>,
+    rules: ScreeningRules,
     stashing: Stashing,
 }
 
@@ -89,16 +95,31 @@ impl World {
 
     /// One whose deployment has these methods.
     pub(crate) async fn with(catalogue: Catalogue) -> Self {
+        Self::start(catalogue, None).await
+    }
+
+    /// One whose merchant's payments are screened by this file, laid over the rules that are built in.
+    pub(crate) async fn screened(file: &str) -> Self {
+        Self::start(Catalogue::of_sandbox(), Some(file)).await
+    }
+
+    async fn start(catalogue: Catalogue, rules: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
-        let new = new_merchant(true);
+        let mut new = new_merchant(true);
+        new.merchant = new.merchant.edited(|parts| parts.screening.on = rules.is_some()).unwrap();
         let permissions = new.user.permissions;
         let caller = Caller { username: new.user.username.clone(), merchant: new.merchant.clone(), permissions };
         assert_eq!(store.insert_merchant(new).await.unwrap(), MerchantInserted::Done);
         let clock = TestClock::start();
         let vault = Arc::new(StashKeys::open(&folder.path().join("keys"), KEY_PERIOD, STASH_LIFETIME).unwrap());
         let (shared, script) = (Arc::new(store.clone()), Arc::new(Script::default()));
+        let file = RulesFile::parse(rules.unwrap_or_default()).unwrap();
+        let rules = ScreeningRules::new(Rules::built_in().with(&file).unwrap(), shared.clone());
+        let (counts, keyring) = (Arc::new(Counts::default()), Arc::new(ReadableHashes::default()));
+        let merchants = KnownMerchants::new(shared.clone());
+        let screening = PaymentScreening::new(counts.clone(), shared.clone(), merchants, clock.clone());
         let payments = Payments {
             store: shared.clone(),
             processor: script.clone(),
@@ -107,6 +128,7 @@ impl World {
             credentials: None,
             catalogue: Arc::new(catalogue),
             timing: Timing::default(),
+            screening: screening.with_rules(rules.clone()).with_keyring(keyring.clone()),
         };
         let return_base = "http://localhost:8083".to_owned();
         let (store_of, clock_of) = (shared.clone(), clock.clone());
@@ -138,7 +160,27 @@ impl World {
         let payments_of = payments.clone();
         let contracts = shared.clone();
         let checkouts = Checkouts { payments: payments_of, stash: shared, vault, return_base, wallets, contracts };
-        Self { _folder: folder, store, script, clock, caller, payments, shopper, checkouts, stashing }
+        Self {
+            _folder: folder,
+            store,
+            script,
+            clock,
+            caller,
+            payments,
+            shopper,
+            checkouts,
+            counts,
+            keyring,
+            rules,
+            stashing,
+        }
+    }
+
+    /// What another program screens with, which opens no card.
+    pub(crate) fn screening_elsewhere(&self) -> PaymentScreening {
+        let shared = Arc::new(self.store.clone());
+        let merchants = KnownMerchants::new(shared.clone());
+        PaymentScreening::new(self.counts.clone(), shared, merchants, self.clock.clone()).with_rules(self.rules.clone())
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -186,6 +228,7 @@ impl World {
             country: "US".to_owned(),
             method: Some(method.to_owned()),
             stash_id: None,
+            email: "ana@shop.example".to_owned(),
             fingerprint: "browser".to_owned(),
             capture,
             return_url: Some("https://shop.example/back?cart=1#top".to_owned()),
@@ -259,7 +302,14 @@ impl World {
     /// Stashes it in the browser; its StashId.
     pub(crate) async fn stash(&self, data: StashedData) -> String {
         let (stash_id, fingerprint) = (fresh().to_string(), "browser".to_owned());
-        let entry = NewEntry { client: 1, session: None, stash_id: stash_id.clone(), fingerprint, data };
+        let entry = NewEntry {
+            client: 1,
+            session: None,
+            stash_id: stash_id.clone(),
+            fingerprint,
+            data,
+            facts: ClientFacts::new("192.0.2.7".parse().ok(), Some("Europe/Vienna"), Some("de-DE")),
+        };
         self.stashing.put(&self.caller.merchant, entry).await.unwrap();
         stash_id
     }

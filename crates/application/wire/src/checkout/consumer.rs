@@ -77,7 +77,7 @@ impl Shape for ConsumerDto {
 #[serde(rename_all = "PascalCase")]
 pub(super) struct Consumer {
     name: String,
-    email: String,
+    pub(super) email: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     phone: Option<String>,
     address: String,

@@ -33,6 +33,8 @@ pub struct OpenContractRequest {
     pub document: String,
     /// Consumer.Country, ISO 3166-1 alpha-2.
     pub country: String,
+    /// Consumer.Email.
+    pub email: String,
     /// PaymentMethod: a card's, of the catalogue; whether it may be used is not known yet.
     pub method: String,
     /// Where the card waits.
@@ -256,6 +258,7 @@ impl OpenContractRequest {
             currency: currency?,
             document,
             country: consumer.country.to_owned(),
+            email: consumer.email,
             method: method?.id().to_owned(),
             stash_id: stash.map(|()| input.stash_id)?,
             return_url: return_url?.as_str().to_owned(),

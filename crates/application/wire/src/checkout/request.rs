@@ -29,6 +29,8 @@ pub struct CheckoutRequest {
     pub document: String,
     /// Consumer.Country, ISO 3166-1 alpha-2.
     pub country: String,
+    /// Consumer.Email.
+    pub email: String,
     /// Whether to capture as soon as it is authorized.
     pub capture: bool,
     /// The members that say what it is paid with.
@@ -177,6 +179,7 @@ impl CheckoutRequest {
             total: total?,
             document,
             country: consumer.country.to_owned(),
+            email: consumer.email,
             capture: input.capture,
             paid_by: paid_by?,
         })

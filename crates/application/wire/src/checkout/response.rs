@@ -137,10 +137,15 @@ pub fn declined(order: &Order, reached: bool) -> Vec<u8> {
     serde_json::to_vec(&body).expect("an Error object has string keys only")
 }
 
-/// The body of the answer to a checkout under a contract that the issuer wants the shopper for: the Error object SHOPPER_AUTHENTICATION_REQUIRED with
-/// OrderId (docs/SPECIFICATION.md#contract-checkout).
+/// The body of the answer to a checkout that needs the shopper, who is away (docs/SPECIFICATION.md#contract-checkout) or could not come back
+/// (docs/SPECIFICATION.md#screening): the Error object SHOPPER_AUTHENTICATION_REQUIRED with OrderId.
 pub fn authentication_required(order: &Order) -> Vec<u8> {
-    let message = "The issuer wants the shopper to authenticate and nothing was charged. Bring the shopper back with a Session that carries this ContractId.";
+    let message = if order.contract_id.is_some() {
+        "The issuer wants the shopper to authenticate and nothing was charged. Bring the shopper back with a Session that carries this ContractId."
+    } else {
+        "The shopper has to authenticate and nothing was charged. Stash the payment again and send a new ReferenceId with Return, so that the shopper can be \
+         sent to a page and come back."
+    };
     let body = ErrorBody::new(ErrorCode::ShopperAuthenticationRequired, message).with_order(order.id);
     serde_json::to_vec(&body).expect("an Error object has string keys only")
 }

@@ -1,5 +1,6 @@
 use dropin_money::Amount;
 use dropin_order::{FailureReason, Order, OrderState};
+use dropin_risk::Screening;
 use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_validation::{Discount, Item};
 use serde::Serialize;
@@ -9,6 +10,7 @@ use crate::number::ExactNumber;
 use crate::order::OrderBody;
 use crate::people::{BillingBody, ShippingBody};
 use crate::schema;
+use crate::screening::ScreeningBody;
 
 /// A Session as its merchant sees it (docs/SPECIFICATION.md#session-fields).
 #[derive(Debug, Serialize, ToSchema)]
@@ -128,10 +130,11 @@ impl<'a> SessionBody<'a> {
         }
     }
 
-    /// With the attempts to pay it, by their Orders; the member is left out where there are none.
+    /// With the attempts to pay it, by their Orders and what screening made of each; the member is left out where there are none.
     #[must_use]
-    pub fn with_attempts(self, orders: &'a [Order]) -> Self {
-        Self { attempts: (!orders.is_empty()).then(|| orders.iter().map(AttemptBody::from).collect()), ..self }
+    pub fn with_attempts(self, attempts: impl IntoIterator<Item = (&'a Order, Option<&'a Screening>)>) -> Self {
+        let attempts: Vec<_> = attempts.into_iter().map(AttemptBody::from).collect();
+        Self { attempts: (!attempts.is_empty()).then_some(attempts), ..self }
     }
 
     /// Without the person of a stored billing profile that was named by its id or reference: for a caller that may not read Sessions, and so hears
@@ -201,16 +204,21 @@ struct AttemptBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = schema::FailureCode)]
     code: Option<&'static str>,
+    /// When it was screened; never shown to the shopper. A Code of PAYMENT_DECLINED beside the Decision BLOCK is screening's, not the issuer's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = ScreeningBody)]
+    screening: Option<ScreeningBody>,
 }
 
-impl<'a> From<&'a Order> for AttemptBody<'a> {
-    fn from(order: &'a Order) -> Self {
+impl<'a> From<(&'a Order, Option<&'a Screening>)> for AttemptBody<'a> {
+    fn from((order, screening): (&'a Order, Option<&'a Screening>)) -> Self {
         let (outcome, code) = match order.state {
             _ if order.shown => ("COMPLETED", None),
             OrderState::ProcessingFailed => ("FAILED", order.failure.map(FailureReason::as_str)),
             _ => ("PROCESSING", None),
         };
-        Self { at: order.created_at.to_string(), payment_method: &order.payment_method, outcome, code }
+        let (at, screening) = (order.created_at.to_string(), screening.map(ScreeningBody::from));
+        Self { at, payment_method: &order.payment_method, outcome, code, screening }
     }
 }
 

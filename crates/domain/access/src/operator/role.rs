@@ -121,6 +121,8 @@ coded_enum! {
         ManageEndpoints = "endpoints:manage",
         /// Change the origins that may embed the drop-in.
         ManageOrigins = "origins:manage",
+        /// Switch the screening of a merchant's payments on or off, and change its rules.
+        ManageScreening = "screening:manage",
         /// Compare the ledger with the processor's journal.
         VerifyLedger = "ledger:verify",
         /// Read and search the audit log.
@@ -213,6 +215,12 @@ pub const PANEL_ACTIONS: [ActionRule; PanelAction::ALL.len()] = {
             "add, change and remove endpoints, and rotate their secrets",
         ),
         rule(A::ManageOrigins, Merchant, &[Developer, Owner], "change the origins that may embed the drop-in"),
+        rule(
+            A::ManageScreening,
+            Merchant,
+            &[Developer, Owner],
+            "switch screening of a merchant's payments on or off, change its rules and try them",
+        ),
         rule(A::VerifyLedger, Deployment, &[Reviewer, Owner], "compare the ledger with the processor's journal"),
         rule(A::ViewAuditLog, Merchant, &[Owner], "read and search the audit log"),
         rule(A::ManageOperators, Deployment, &[Owner], "invite, change, disable and reset operators"),

@@ -64,6 +64,7 @@ impl AccessStore for Users {
             session_lifetime,
             attempts_allowed: 5,
             saved_cards: Default::default(),
+            screening: Default::default(),
             sandbox: true,
             created_at: EPOCH,
         };
@@ -84,6 +85,20 @@ impl AccessStore for Users {
         _: MerchantSettings,
         _: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError> {
+        elsewhere()
+    }
+
+    async fn find_screening_rules(&self, _: MerchantId) -> Result<Option<MerchantScreeningRules>, StoreError> {
+        elsewhere()
+    }
+
+    async fn set_screening_rules(
+        &self,
+        _: MerchantId,
+        _: u64,
+        _: Option<String>,
+        _: NewAuditEntry,
+    ) -> Result<ScreeningRulesChanged, StoreError> {
         elsewhere()
     }
 

@@ -1,6 +1,6 @@
 use std::fs;
 
-use dropin_card::Card;
+use dropin_card::{Card, ClientFacts, StashContents, StashedData};
 use dropin_ports::StashKey;
 use uuid::Uuid;
 
@@ -25,8 +25,9 @@ fn open(dir: &Path) -> StashKeys {
     StashKeys::open(dir, HOUR, HALF_AN_HOUR).expect("opened")
 }
 
-fn card() -> StashedData {
-    StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12"))
+fn card() -> StashContents {
+    let client = ClientFacts::new("192.0.2.7".parse().ok(), Some("Europe/Vienna"), Some("de-AT"));
+    StashContents { data: StashedData::Card(Card::new("Ana", "4242 4242 4242 4242", "123", "2030", "12")), client }
 }
 
 fn owner() -> StashKey {

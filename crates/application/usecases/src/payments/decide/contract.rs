@@ -144,6 +144,14 @@ fn charge(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -
             let charge = concluded(ChargeOutcome::Tried(TryResult::Approved));
             approved(draft, contract, approval_of(answer), charge)
         }
+        // Nobody was asked: it counts as no try of the card.
+        ProcessorReply::Declined { reason: DeclineReason::Blocked, .. }
+        | ProcessorReply::Abandoned
+        | ProcessorReply::NotSent => {
+            let charge = concluded(ChargeOutcome::NeverAsked);
+            draft.contract_step(contract, None, CredentialChange::Keep, charge);
+            Ok(())
+        }
         ProcessorReply::Declined { reason, credential, .. } => {
             let Some(decline) = credential.or_else(|| coarse_decline(order, *reason)) else {
                 let charge = concluded(ChargeOutcome::Tried(TryResult::Unknown));
@@ -155,11 +163,6 @@ fn charge(draft: &mut Draft<'_>, contract: &Contract, answer: &ProcessorReply) -
             let credential = if ends { CredentialChange::Delete } else { CredentialChange::Keep };
             let charge = concluded(ChargeOutcome::Tried(TryResult::Declined(decline)));
             draft.contract_step(contract, step, credential, charge);
-            Ok(())
-        }
-        ProcessorReply::Abandoned | ProcessorReply::NotSent => {
-            let charge = concluded(ChargeOutcome::NeverAsked);
-            draft.contract_step(contract, None, CredentialChange::Keep, charge);
             Ok(())
         }
         ProcessorReply::Pending(_) | ProcessorReply::Unknown { .. } => Ok(()),

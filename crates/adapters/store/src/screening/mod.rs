@@ -1,0 +1,84 @@
+//! Counts of tries to pay, and what screening made of each Order.
+
+mod codec;
+mod counting;
+mod counts;
+mod document;
+mod postgres;
+mod purge;
+mod rows;
+mod sqlite;
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_ports::{CountedPaymentTry, NewPaymentTry, PaymentTryOutcome, ScreeningStore, StoreError};
+use dropin_risk::Screening;
+
+pub(crate) use counting::Counting;
+pub(crate) use document::Keeping;
+
+use crate::fault::{Fault, InTable};
+use crate::schema::known_shopper;
+use crate::sql::Instant;
+use crate::store::Store;
+use crate::worker_pool::TxOutcome;
+
+impl Store {
+    /// How many profiles and browsers that have paid were seen last within that time, its end excluded. Each is known by the newest key of the ring at
+    /// that time alone.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn count_known_shoppers(&self, since: Timestamp, until: Timestamp) -> Result<u64, StoreError> {
+        self.read(move |connection| {
+            let seen = known_shopper::seen_at.ge(Instant(since)).and(known_shopper::seen_at.lt(Instant(until)));
+            let count: i64 =
+                known_shopper::table.filter(seen).count().get_result(connection).in_table("known_shopper")?;
+            Ok(u64::try_from(count).unwrap_or_default())
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl ScreeningStore for Store {
+    async fn count_try(&self, payment_try: NewPaymentTry) -> Result<CountedPaymentTry, StoreError> {
+        self.run_batched(Counting::Try(payment_try)).await
+    }
+
+    async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome) -> Result<(), StoreError> {
+        self.run_batched(Counting::Outcome(order, outcome)).await.map(drop)
+    }
+
+    async fn put_screening(
+        &self,
+        order: OrderId,
+        merchant: MerchantId,
+        screening: Screening,
+    ) -> Result<(), StoreError> {
+        let keeping = Keeping::new(order, merchant, &screening).map_err(Fault::into_store_error)?;
+        self.run_batched(keeping).await
+    }
+
+    async fn find_screening(&self, merchant: MerchantId, order: OrderId) -> Result<Option<Screening>, StoreError> {
+        self.read(move |connection| document::find(connection, merchant, order)).await
+    }
+
+    async fn list_screenings(
+        &self,
+        merchant: MerchantId,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(OrderId, Screening)>, StoreError> {
+        self.read(move |connection| document::list(connection, merchant, since, limit)).await
+    }
+
+    async fn purge_screening(&self, now: Timestamp, facts_before: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        self.write(move |connection| {
+            let purged = purge::purge(connection, now, facts_before, limit)?;
+            Ok(TxOutcome::Commit(u32::try_from(purged).unwrap_or(u32::MAX)))
+        })
+        .await
+    }
+}

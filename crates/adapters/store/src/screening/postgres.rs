@@ -1,0 +1,197 @@
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Binary, Text};
+use dropin_kernel::{MerchantId, OrderId};
+use dropin_ports::NewPaymentTry;
+
+use super::codec::{decode_counts, encode_keys};
+use super::rows::{
+    ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Shopper, ShopperKey, TryState, read_hash, read_shopper,
+    read_try,
+};
+use crate::fault::{Fault, InTable, corrupt};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::statement;
+
+statement! {
+    /// Writes tries down, and tells whose Orders had none.
+    InsertTries<'a> {
+        orders: Vec<Id> => Array<SqlId>,
+        merchants: Vec<Id> => Array<SqlId>,
+        times: Vec<Instant> => Array<SqlInstant>,
+        keys: &'a [Vec<u8>] => Array<Binary>,
+    }
+    on Pg, PgConnection, "INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, state) \
+        SELECT input_row.*, 'TRIED' FROM unnest(?, ?, ?, ?) AS input_row (order_id, merchant_id, tried_at, keys) \
+        ORDER BY order_id ON CONFLICT (order_id) DO NOTHING RETURNING order_id";
+    returns SqlId;
+}
+
+statement! {
+    /// Locks tries.
+    LockTries<'a> { orders: &'a [Id] => Array<SqlId>, }
+    on Pg, PgConnection, "SELECT order_id, merchant_id, tried_at, state, keys FROM payment_try WHERE order_id = ANY (?) \
+        ORDER BY order_id FOR UPDATE";
+    returns (SqlId, SqlId, SqlInstant, Text, Binary);
+}
+
+statement! {
+    /// Says how far tries have been counted.
+    SetStates<'a> { orders: Vec<Id> => Array<SqlId>, states: Vec<&'a str> => Array<Text>, }
+    on Pg, PgConnection, "UPDATE payment_try SET state = input_row.state \
+        FROM unnest(?, ?) AS input_row (order_id, state) WHERE payment_try.order_id = input_row.order_id";
+}
+
+statement! {
+    /// Who has paid before.
+    FindShoppers<'a> { merchants: Vec<Id> => Array<SqlId>, hashes: Vec<&'a [u8]> => Array<Binary>, }
+    on Pg, PgConnection, "SELECT merchant_id, hash, first_paid_at, seen_at FROM known_shopper \
+        JOIN unnest(?, ?) AS input_row (merchant_id, hash) USING (merchant_id, hash)";
+    returns (SqlId, Binary, SqlInstant, SqlInstant);
+}
+
+statement! {
+    /// Writes down who has paid.
+    PutShoppers<'a> {
+        merchants: Vec<Id> => Array<SqlId>,
+        hashes: Vec<&'a [u8]> => Array<Binary>,
+        first: Vec<Instant> => Array<SqlInstant>,
+        seen: Vec<Instant> => Array<SqlInstant>,
+    }
+    on Pg, PgConnection, "INSERT INTO known_shopper (merchant_id, hash, first_paid_at, seen_at) \
+        SELECT * FROM unnest(?, ?, ?, ?) AS input_row (merchant_id, hash, first_paid_at, seen_at) ORDER BY merchant_id, hash \
+        ON CONFLICT (merchant_id, hash) DO UPDATE SET \
+            first_paid_at = least(known_shopper.first_paid_at, excluded.first_paid_at), \
+            seen_at = greatest(known_shopper.seen_at, excluded.seen_at)";
+}
+
+statement! {
+    /// Forgets shoppers.
+    DeleteShoppers<'a> { merchants: Vec<Id> => Array<SqlId>, hashes: Vec<&'a [u8]> => Array<Binary>, }
+    on Pg, PgConnection, "DELETE FROM known_shopper USING unnest(?, ?) AS input_row (merchant_id, hash) \
+        WHERE known_shopper.merchant_id = input_row.merchant_id AND known_shopper.hash = input_row.hash";
+}
+
+statement! {
+    /// Locks rows of counts. They are sorted before they are locked.
+    LockCounts<'a> {
+        merchants: Vec<Id> => Array<SqlId>,
+        kinds: Vec<&'a str> => Array<Text>,
+        hashes: Vec<&'a [u8]> => Array<Binary>,
+    }
+    on Pg, PgConnection, "SELECT merchant_id, kind, hash, revision, counts FROM velocity_count \
+        JOIN unnest(?, ?, ?) AS input_row (merchant_id, kind, hash) USING (merchant_id, kind, hash) \
+        ORDER BY merchant_id, kind, hash FOR UPDATE OF velocity_count";
+    returns (SqlId, Text, Binary, BigInt, Binary);
+}
+
+statement! {
+    /// Writes rows of counts; one that another transaction has made meanwhile is left out.
+    PutCounts<'a> {
+        merchants: Vec<Id> => Array<SqlId>,
+        kinds: Vec<&'a str> => Array<Text>,
+        hashes: Vec<&'a [u8]> => Array<Binary>,
+        counts: Vec<&'a [u8]> => Array<Binary>,
+        revisions: Vec<i64> => Array<BigInt>,
+        until: Vec<Instant> => Array<SqlInstant>,
+    }
+    on Pg, PgConnection, "INSERT INTO velocity_count (merchant_id, kind, hash, counts, revision, counts_until) \
+        SELECT * FROM unnest(?, ?, ?, ?, ?, ?) AS input_row (merchant_id, kind, hash, counts, revision, counts_until) \
+        ORDER BY merchant_id, kind, hash \
+        ON CONFLICT (merchant_id, kind, hash) DO UPDATE SET \
+            counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until \
+        WHERE velocity_count.revision = excluded.revision - 1";
+}
+
+fn read_counts(
+    (merchant, kind, hash, revision, counts): (Id, String, Vec<u8>, i64, Vec<u8>),
+) -> Result<(CountKey, CountRow), Fault> {
+    let merchant = MerchantId::new(merchant.0);
+    let key = kind.parse().map_err(|_unknown| corrupt("velocity_count", "the kind is unknown"))?;
+    let hash = read_hash(&hash, "velocity_count")?;
+    let counts = decode_counts(&counts)?;
+    Ok((CountKey { merchant, key, hash }, CountRow { revision, counts, is_changed: false }))
+}
+
+impl CountRows for PgConnection {
+    fn insert_tries(&mut self, tries: &[&NewPaymentTry]) -> Result<HashSet<OrderId>, Fault> {
+        let keys: Vec<_> =
+            tries.iter().map(|one| encode_keys(one.keys.iter().map(|key| (key.key, &key.hash)))).collect();
+        let insert = InsertTries {
+            orders: tries.iter().map(|one| Id(one.order_id.uuid())).collect(),
+            merchants: tries.iter().map(|one| Id(one.merchant_id.uuid())).collect(),
+            times: tries.iter().map(|one| Instant(one.at)).collect(),
+            keys: &keys,
+        };
+        let inserted: Vec<Id> = insert.load(self).in_table("payment_try")?;
+        Ok(inserted.into_iter().map(|id| OrderId::new(id.0)).collect())
+    }
+
+    fn lock_tries(&mut self, orders: &BTreeSet<OrderId>) -> Result<HashMap<OrderId, CountedTry>, Fault> {
+        let orders: Vec<_> = orders.iter().map(|id| Id(id.uuid())).collect();
+        let found: Vec<_> = LockTries { orders: &orders }.load(self).in_table("payment_try")?;
+        found.into_iter().map(read_try).collect()
+    }
+
+    fn set_states(&mut self, states: &BTreeMap<OrderId, TryState>) -> Result<(), Fault> {
+        let set = SetStates {
+            orders: states.keys().map(|id| Id(id.uuid())).collect(),
+            states: states.values().map(|state| state.as_str()).collect(),
+        };
+        set.execute(self)?;
+        Ok(())
+    }
+
+    fn find_shoppers(&mut self, shoppers: &BTreeSet<ShopperKey>) -> Result<HashMap<ShopperKey, Shopper>, Fault> {
+        let find = FindShoppers {
+            merchants: shoppers.iter().map(|(merchant, _)| Id(merchant.uuid())).collect(),
+            hashes: shoppers.iter().map(|(_, hash)| hash.0.as_slice()).collect(),
+        };
+        let found: Vec<_> = find.load(self).in_table("known_shopper")?;
+        found.into_iter().map(read_shopper).collect()
+    }
+
+    fn put_shoppers(&mut self, shoppers: &BTreeMap<ShopperKey, Shopper>) -> Result<(), Fault> {
+        let put = PutShoppers {
+            merchants: shoppers.keys().map(|(merchant, _)| Id(merchant.uuid())).collect(),
+            hashes: shoppers.keys().map(|(_, hash)| hash.0.as_slice()).collect(),
+            first: shoppers.values().map(|shopper| Instant(shopper.first_paid_at)).collect(),
+            seen: shoppers.values().map(|shopper| Instant(shopper.seen_at)).collect(),
+        };
+        put.execute(self)?;
+        Ok(())
+    }
+
+    fn delete_shoppers(&mut self, shoppers: &BTreeSet<ShopperKey>) -> Result<(), Fault> {
+        let delete = DeleteShoppers {
+            merchants: shoppers.iter().map(|(merchant, _)| Id(merchant.uuid())).collect(),
+            hashes: shoppers.iter().map(|(_, hash)| hash.0.as_slice()).collect(),
+        };
+        delete.execute(self)?;
+        Ok(())
+    }
+
+    fn lock_counts(&mut self, keys: &BTreeSet<CountKey>) -> Result<HashMap<CountKey, CountRow>, Fault> {
+        let lock = LockCounts {
+            merchants: keys.iter().map(|key| Id(key.merchant.uuid())).collect(),
+            kinds: keys.iter().map(|key| key.key.as_str()).collect(),
+            hashes: keys.iter().map(|key| key.hash.0.as_slice()).collect(),
+        };
+        let found: Vec<_> = lock.load(self).in_table("velocity_count")?;
+        found.into_iter().map(read_counts).collect()
+    }
+
+    fn put_counts(&mut self, changed: &[ChangedCounts]) -> Result<(), Fault> {
+        let put = PutCounts {
+            merchants: changed.iter().map(|row| Id(row.of.merchant.uuid())).collect(),
+            kinds: changed.iter().map(|row| row.of.key.as_str()).collect(),
+            hashes: changed.iter().map(|row| row.of.hash.0.as_slice()).collect(),
+            counts: changed.iter().map(|row| row.counts.as_slice()).collect(),
+            revisions: changed.iter().map(|row| row.revision).collect(),
+            until: changed.iter().map(|row| Instant(row.until)).collect(),
+        };
+        if put.execute(self)? == changed.len() { Ok(()) } else { Err(Fault::Retry) }
+    }
+}

@@ -1,0 +1,40 @@
+use std::collections::BTreeSet;
+
+use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_ports::{HashedVelocityKey, NewPaymentTry, ScreeningStore, VelocityHash};
+use dropin_risk::{VelocityKey, VelocityWindow};
+use dropin_store::Store;
+use dropin_store_contract::fresh;
+
+/// A try with one key that all tries have, and one of its own.
+pub(crate) fn new_try(merchant: MerchantId) -> NewPaymentTry {
+    let key = |key, number: u128| {
+        let mut hash = [0; 32];
+        hash[..16].copy_from_slice(&number.to_le_bytes());
+        HashedVelocityKey { key, hash: VelocityHash(hash), former: vec![] }
+    };
+    NewPaymentTry {
+        order_id: OrderId::new(fresh()),
+        merchant_id: merchant,
+        at: Timestamp::from_micros(1_790_000_000_123_456),
+        keys: vec![key(VelocityKey::Card, fresh().as_u128()), key(VelocityKey::Merchant, 0)],
+        amount_cents: 1,
+    }
+}
+
+/// Tries that two programs count at once each hear of those before, whichever program counted them.
+pub(crate) async fn is_counted_by_two_programs(one: &Store, two: &Store) {
+    let merchant = MerchantId::new(fresh());
+    let mut tries = vec![];
+    for number in 0..64 {
+        let store = if number % 2 == 0 { one.clone() } else { two.clone() };
+        tries.push(tokio::spawn(async move { store.count_try(new_try(merchant)).await.unwrap() }));
+    }
+    let mut heard = BTreeSet::new();
+    for one in tries {
+        let sum = one.await.unwrap().velocity.sum(VelocityKey::Merchant, VelocityWindow::Day).unwrap();
+        assert_eq!(sum.counts.tries, sum.cards);
+        assert!(heard.insert(sum.cards), "two heard {sum:?}");
+    }
+    assert_eq!(heard, (1..=64).collect());
+}

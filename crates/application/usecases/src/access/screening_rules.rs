@@ -1,0 +1,92 @@
+//! The rules of screening that a merchant has of its own.
+
+use dropin_access::AuditAction;
+use dropin_kernel::MerchantId;
+use dropin_ports::{MerchantScreeningRules, ScreeningRulesChanged, StoreError};
+use dropin_risk::{Mistakes, Rules, RulesFile, RulesFingerprint};
+use dropin_wire::audit_log::Document;
+use sha2::{Digest, Sha256};
+
+use super::Merchants;
+use crate::audit_log::hex;
+
+/// What came of changing a merchant's rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScreeningRulesSet {
+    /// How often they have been changed by now.
+    pub revision: u64,
+    /// The rules that its payments are screened by: its own over those of the deployment.
+    pub fingerprint: RulesFingerprint,
+}
+
+/// Why a merchant's rules were not changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ScreeningRulesError {
+    /// No merchant has that id.
+    #[error("there is no merchant with this id")]
+    NoMerchant,
+    /// What is wrong with the text, or does not fit to the rules of the deployment.
+    #[error("{0}")]
+    Mistakes(#[from] Mistakes),
+    /// Somebody else changed them meanwhile.
+    #[error(
+        "somebody else has changed these rules since they were read: look at what is there now, and make the change once more"
+    )]
+    Changed,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Merchants {
+    /// The merchant's own rules.
+    ///
+    /// # Errors
+    /// [`ScreeningRulesError::NoMerchant`], [`ScreeningRulesError::Store`].
+    pub async fn screening_rules(&self, id: MerchantId) -> Result<MerchantScreeningRules, ScreeningRulesError> {
+        self.store.find_screening_rules(id).await?.ok_or(ScreeningRulesError::NoMerchant)
+    }
+
+    /// Sets a merchant's own rules, or takes them away, in place of those of revision `decided_on`; running services follow within two seconds.
+    /// `of_deployment` are those that they are laid over.
+    ///
+    /// # Errors
+    /// [`ScreeningRulesError`].
+    pub async fn set_screening_rules(
+        &self,
+        id: MerchantId,
+        decided_on: u64,
+        text: Option<String>,
+        of_deployment: &Rules,
+    ) -> Result<ScreeningRulesSet, ScreeningRulesError> {
+        let rules = text.as_deref().map(|text| of_deployment.with(&RulesFile::parse(text)?)).transpose()?;
+        let fingerprint = rules.as_ref().unwrap_or(of_deployment).fingerprint();
+        let before = self.screening_rules(id).await?;
+        if before.revision != decided_on {
+            return Err(ScreeningRulesError::Changed);
+        }
+        if before.text == text {
+            return Ok(ScreeningRulesSet { revision: decided_on, fingerprint });
+        }
+        let entry = self.entry(id, AuditAction::MerchantChange, id);
+        let entry = entry.with_before(rules_document(before.text.as_deref()));
+        let entry = entry.with_after(rules_document(text.as_deref()));
+        match self.store.set_screening_rules(id, decided_on, text, entry).await? {
+            ScreeningRulesChanged::Done => Ok(ScreeningRulesSet { revision: decided_on + 1, fingerprint }),
+            ScreeningRulesChanged::Missing => Err(ScreeningRulesError::NoMerchant),
+            ScreeningRulesChanged::Stale => Err(ScreeningRulesError::Changed),
+        }
+    }
+}
+
+/// Tells one text from another. The text itself stays out of the audit log, which is for ever: its lists name people.
+fn rules_document(text: Option<&str>) -> String {
+    let of_text = text.map(|text| {
+        let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        Document::new().text("Sha256", hex(&Sha256::digest(text.as_bytes()))).number("Bytes", length)
+    });
+    match of_text {
+        Some(of_text) => Document::new().object("ScreeningRules", of_text).finish(),
+        None => Document::new().optional("ScreeningRules", None::<&str>).finish(),
+    }
+}

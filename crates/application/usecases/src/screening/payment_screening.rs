@@ -1,0 +1,234 @@
+//! Screens a payment before the processor is asked, and again by what the issuer said.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use dropin_access::Merchant;
+use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_money::{Amount, Currency};
+use dropin_order::Order;
+use dropin_ports::{
+    Clock, CountedPaymentTry, NewPaymentTry, PaymentTryOutcome, RateStore, ScreeningStore, StoreError, VelocityKeyring,
+};
+use dropin_rates::Table;
+use dropin_risk::{Decision, Facts, IssuerChecks, Rules, Screening};
+use tokio::time::timeout_at;
+
+use super::metrics::ScreeningPart;
+use super::subject::{InstrumentFacts, ScreeningSubject};
+use super::{ScreeningMetrics, ScreeningRules};
+use crate::access::KnownMerchants;
+use crate::recent::{Recalled, Recent};
+
+/// Longest that screening may keep a payment waiting before the processor is asked, and again before its outcome is written.
+pub const SCREENING_DEADLINE: Duration = Duration::from_secs(1);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Screens payments. Clones share what they count.
+#[derive(Clone)]
+pub struct PaymentScreening {
+    store: Arc<dyn ScreeningStore>,
+    rates: Arc<dyn RateStore>,
+    merchants: KnownMerchants,
+    clock: Arc<dyn Clock>,
+    rules: Option<ScreeningRules>,
+    keyring: Option<Arc<dyn VelocityKeyring>>,
+    metrics: Arc<ScreeningMetrics>,
+    table: Arc<Recent<(), Arc<Table>>>,
+}
+
+/// A payment that was screened, until its outcome is written.
+#[derive(Debug, Clone)]
+pub(crate) struct ScreenedPayment {
+    pub(crate) screening: Screening,
+    /// The rules that decided, where this process knows them.
+    rules: Option<Arc<Rules>>,
+    /// Whether it is in the store.
+    is_kept: bool,
+}
+
+impl PaymentScreening {
+    /// Of the merchants in `merchants`. It screens nothing before it has rules, and tells what others have kept.
+    pub fn new(
+        store: Arc<dyn ScreeningStore>,
+        rates: Arc<dyn RateStore>,
+        merchants: KnownMerchants,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let metrics = Arc::new(ScreeningMetrics::new(clock.clone()));
+        Self { store, rates, merchants, clock, rules: None, keyring: None, metrics, table: Arc::default() }
+    }
+
+    /// Screens by these rules: in a program that begins or ends authorizations.
+    #[must_use]
+    pub fn with_rules(self, rules: ScreeningRules) -> Self {
+        Self { rules: Some(rules), ..self }
+    }
+
+    /// Counts by the hashes of this ring: in the program that opens cards.
+    #[must_use]
+    pub fn with_keyring(self, keyring: Arc<dyn VelocityKeyring>) -> Self {
+        Self { keyring: Some(keyring), ..self }
+    }
+
+    /// The rules that the merchant's payments are screened by; `None` where they are not.
+    pub(crate) async fn rules(&self, merchant: &Merchant) -> Option<Arc<Rules>> {
+        self.rules.as_ref()?.of(merchant).await
+    }
+
+    /// What it counts, for `/metrics`.
+    pub fn metrics(&self) -> Arc<ScreeningMetrics> {
+        self.metrics.clone()
+    }
+
+    /// What screening made of an Order of the merchant's; `None` when it was not screened.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn find(&self, merchant: MerchantId, order: OrderId) -> Result<Option<Screening>, StoreError> {
+        self.store.find_screening(merchant, order).await
+    }
+
+    /// Counts the try and decides. Whatever fails is left out.
+    pub(crate) async fn screen(
+        &self,
+        order: &Order,
+        subject: &ScreeningSubject,
+        instrument: &InstrumentFacts,
+    ) -> ScreenedPayment {
+        let (deadline, now) = (tokio::time::Instant::now() + SCREENING_DEADLINE, self.clock.now());
+        let amount_cents = self.within(deadline, ScreeningPart::Rates, self.euro_cents(&order.total)).await.flatten();
+        let mut facts = Facts { amount_cents, ..subject.facts(instrument) };
+        let counted = self.count(order, subject, instrument, amount_cents, deadline, now).await;
+        if let Some(CountedPaymentTry { velocity, known_since }) = counted {
+            facts.velocity = velocity;
+            facts.known_days = known_since.map(|since| days(now.since(since)));
+        }
+        let screening = subject.rules.screen(facts);
+        self.metrics.decided(order.merchant_id, &screening, now);
+        let is_kept = self.keep(order, &screening, deadline).await;
+        ScreenedPayment { screening, rules: Some(subject.rules.clone()), is_kept }
+    }
+
+    async fn count(
+        &self,
+        order: &Order,
+        subject: &ScreeningSubject,
+        instrument: &InstrumentFacts,
+        amount_cents: Option<u64>,
+        deadline: tokio::time::Instant,
+        now: Timestamp,
+    ) -> Option<CountedPaymentTry> {
+        let keyring = self.keyring.as_ref()?;
+        let keys = subject.hash_keys(keyring.as_ref(), order.merchant_id, instrument);
+        let keys = keys.inspect_err(|error| self.metrics.failed(ScreeningPart::Keys, &error.to_string())).ok()?;
+        let payment_try = NewPaymentTry {
+            order_id: order.id,
+            merchant_id: order.merchant_id,
+            at: now,
+            keys,
+            amount_cents: amount_cents.unwrap_or(0),
+        };
+        self.within(deadline, ScreeningPart::Count, self.store.count_try(payment_try)).await
+    }
+
+    /// Whether it is in the store now.
+    async fn keep(&self, order: &Order, screening: &Screening, deadline: tokio::time::Instant) -> bool {
+        let put = self.store.put_screening(order.id, order.merchant_id, screening.clone());
+        self.within(deadline, ScreeningPart::Keep, put).await.is_some()
+    }
+
+    /// What came of it before the deadline.
+    async fn within<T>(
+        &self,
+        deadline: tokio::time::Instant,
+        part: ScreeningPart,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Option<T> {
+        let why = match timeout_at(deadline, work).await {
+            Ok(Ok(done)) => return Some(done),
+            Ok(Err(error)) => error.to_string(),
+            Err(_elapsed) => "the database is too slow".to_owned(),
+        };
+        self.metrics.failed(part, &why);
+        None
+    }
+
+    /// The amount in the common currency, at the newest rate; `None` without one.
+    async fn euro_cents(&self, amount: &Amount) -> Result<Option<u64>, StoreError> {
+        let cents = |euros: Amount| u64::try_from(euros.minor()).ok();
+        if amount.currency() == Currency::Eur {
+            return Ok(cents(*amount));
+        }
+        let asked = Instant::now();
+        let table = match self.table.recall(&(), asked) {
+            Recalled::Known(table) => table,
+            Recalled::Due | Recalled::Unknown => {
+                let table = Arc::new(self.rates.find_rates().await?.map(|rates| rates.current()).unwrap_or_default());
+                self.table.keep((), table.clone(), asked);
+                table
+            }
+        };
+        let rate = table.cross(Currency::Eur, amount.currency());
+        Ok(rate.and_then(|rate| rate.to_base(amount).ok()).and_then(cents))
+    }
+
+    /// What was kept of an Order's screening when its authorization began, perhaps by another process.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be asked now. What it cannot read any more counts as no screening: a payment is never stuck for that.
+    pub(crate) async fn find_screened(&self, order: &Order) -> Result<Option<ScreenedPayment>, StoreError> {
+        match self.store.find_screening(order.merchant_id, order.id).await {
+            Ok(found) => Ok(found.map(|screening| ScreenedPayment { screening, rules: None, is_kept: true })),
+            Err(error @ (StoreError::Unavailable(_) | StoreError::OutcomeUnknown)) => Err(error),
+            Err(error @ (StoreError::Corrupt { .. } | StoreError::Refused(_))) => {
+                let order = order.id.to_string();
+                log::error!(order = order.as_str(), error:% = error; "what screening made of an Order cannot be read: its payment is not held for a review");
+                Ok(None)
+            }
+        }
+    }
+
+    /// Screens it again by what the issuer said. The stricter of both decisions stands.
+    pub(crate) async fn screen_again(
+        &self,
+        order: &Order,
+        screened: ScreenedPayment,
+        issuer: IssuerChecks,
+    ) -> ScreenedPayment {
+        let deadline = tokio::time::Instant::now() + SCREENING_DEADLINE;
+        let mut screened = screened;
+        if issuer != IssuerChecks::default() && screened.rules.is_none() {
+            let merchant = self.within(deadline, ScreeningPart::Rules, self.merchants.find(order.merchant_id)).await;
+            screened.rules = match merchant.flatten() {
+                Some(merchant) => self.rules(&merchant).await,
+                None => None,
+            };
+        }
+        let rules = screened.rules.as_ref().filter(|_| issuer != IssuerChecks::default());
+        let again = rules.map(|rules| rules.screen(Facts { issuer, ..screened.screening.facts().clone() }));
+        if let Some(again) = again.filter(|again| screened.screening.decision() < again.decision()) {
+            (screened.screening, screened.is_kept) = (again, false);
+        }
+        if !screened.is_kept {
+            screened.is_kept = self.keep(order, &screened.screening, deadline).await;
+        }
+        screened
+    }
+
+    /// Counts what became of a payment, once that is written.
+    pub(crate) async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome) {
+        let deadline = tokio::time::Instant::now() + SCREENING_DEADLINE;
+        self.within(deadline, ScreeningPart::Outcome, self.store.count_outcome(order, outcome)).await;
+    }
+}
+
+impl ScreenedPayment {
+    pub(crate) const fn decision(&self) -> Decision {
+        self.screening.decision()
+    }
+}
+
+fn days(span: Duration) -> u32 {
+    u32::try_from(span.as_secs() / DAY.as_secs()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,148 @@
+//! Counts that say what the case wants, and remember what they were told; and a key ring whose hashes can be read.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_ports::{
+    CountedPaymentTry, HashedVelocityKey, KeyringError, NewPaymentTry, PaymentTryOutcome, ScreeningStore, StoreError,
+    VelocityHash, VelocityKeyring,
+};
+use dropin_risk::{Screening, Velocity, VelocityKey, VelocitySum, VelocityWindow};
+
+/// What goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// Nothing can be counted or kept.
+    Away,
+    /// Nothing ever comes back.
+    Silent,
+    /// The program dies once the try is counted.
+    DiesAfterCount,
+    /// The program dies once it is kept what screening decided.
+    DiesAfterPut,
+}
+
+#[derive(Default)]
+pub(crate) struct Counts {
+    says: Mutex<CountedPaymentTry>,
+    trouble: Mutex<Option<Trouble>>,
+    tries: Mutex<Vec<NewPaymentTry>>,
+    kept: Mutex<HashMap<OrderId, Screening>>,
+    outcomes: Mutex<Vec<PaymentTryOutcome>>,
+}
+
+impl Counts {
+    /// What the next tries hear of.
+    pub(crate) fn say(&self, name: &str, number: u32) {
+        let (key, window) = match name {
+            "DEVICE_CARDS_TEN_MINUTES" => (VelocityKey::Device, VelocityWindow::TenMinutes),
+            "DEVICE_CARDS_HOUR" => (VelocityKey::Device, VelocityWindow::Hour),
+            other => panic!("{other}"),
+        };
+        let mut velocity = Velocity::default();
+        velocity.set(key, window, VelocitySum { cards: number, ..VelocitySum::default() });
+        self.says.lock().unwrap().velocity = velocity;
+    }
+
+    /// Whoever pays has paid before.
+    pub(crate) fn know_since(&self, at: Timestamp) {
+        self.says.lock().unwrap().known_since = Some(at);
+    }
+
+    pub(crate) fn be_in(&self, trouble: Option<Trouble>) {
+        *self.trouble.lock().unwrap() = trouble;
+    }
+
+    pub(crate) fn tries(&self) -> Vec<NewPaymentTry> {
+        self.tries.lock().unwrap().clone()
+    }
+
+    pub(crate) fn outcomes(&self) -> Vec<PaymentTryOutcome> {
+        self.outcomes.lock().unwrap().clone()
+    }
+
+    pub(crate) fn kept(&self, order: OrderId) -> Option<Screening> {
+        self.kept.lock().unwrap().get(&order).cloned()
+    }
+
+    async fn pass(&self) -> Result<(), StoreError> {
+        let trouble = *self.trouble.lock().unwrap();
+        match trouble {
+            Some(Trouble::Away) => Err(StoreError::Unavailable("away".to_owned())),
+            Some(Trouble::Silent) => std::future::pending().await,
+            Some(Trouble::DiesAfterCount | Trouble::DiesAfterPut) | None => Ok(()),
+        }
+    }
+
+    fn die_of(&self, trouble: Trouble) {
+        let dies = self.trouble.lock().unwrap().is_some_and(|this| this == trouble);
+        assert!(!dies, "the program dies");
+    }
+}
+
+#[async_trait]
+impl ScreeningStore for Counts {
+    async fn count_try(&self, payment_try: NewPaymentTry) -> Result<CountedPaymentTry, StoreError> {
+        self.pass().await?;
+        self.tries.lock().unwrap().push(payment_try);
+        self.die_of(Trouble::DiesAfterCount);
+        Ok(self.says.lock().unwrap().clone())
+    }
+
+    async fn count_outcome(&self, _: OrderId, outcome: PaymentTryOutcome) -> Result<(), StoreError> {
+        self.pass().await?;
+        self.outcomes.lock().unwrap().push(outcome);
+        Ok(())
+    }
+
+    async fn put_screening(&self, order: OrderId, _: MerchantId, screening: Screening) -> Result<(), StoreError> {
+        self.pass().await?;
+        self.kept.lock().unwrap().insert(order, screening);
+        self.die_of(Trouble::DiesAfterPut);
+        Ok(())
+    }
+
+    async fn find_screening(&self, _: MerchantId, order: OrderId) -> Result<Option<Screening>, StoreError> {
+        self.pass().await?;
+        Ok(self.kept(order))
+    }
+
+    async fn list_screenings(
+        &self,
+        _: MerchantId,
+        _: Timestamp,
+        _: u32,
+    ) -> Result<Vec<(OrderId, Screening)>, StoreError> {
+        Ok(self.kept.lock().unwrap().iter().map(|(order, screening)| (*order, screening.clone())).collect())
+    }
+
+    async fn purge_screening(&self, _: Timestamp, _: Timestamp, _: u32) -> Result<u32, StoreError> {
+        Ok(0)
+    }
+}
+
+/// Hashes that are the beginning of what they are of.
+#[derive(Default)]
+pub(crate) struct ReadableHashes {
+    pub(crate) is_away: AtomicBool,
+}
+
+impl VelocityKeyring for ReadableHashes {
+    fn hash_velocity_key(
+        &self,
+        _: MerchantId,
+        key: VelocityKey,
+        value: &[u8],
+    ) -> Result<HashedVelocityKey, KeyringError> {
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(KeyringError::Unavailable("its folder is gone".to_owned()));
+        }
+        let mut hash = [0; 32];
+        let length = value.len().min(32);
+        hash[..length].copy_from_slice(&value[..length]);
+        Ok(HashedVelocityKey { key, hash: VelocityHash(hash), former: Vec::new() })
+    }
+}

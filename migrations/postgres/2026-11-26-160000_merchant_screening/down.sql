@@ -1,0 +1,2 @@
+DROP TABLE merchant_screening_rules;
+ALTER TABLE merchant DROP COLUMN screening_rules_revision, DROP COLUMN screening;

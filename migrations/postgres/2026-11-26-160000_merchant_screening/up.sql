@@ -1,0 +1,15 @@
+-- Whether a merchant's payments are screened, and its own rules of screening. Merchants of before are not screened until an operator says so: an upgrade
+-- begins to decline nobody's payments.
+
+ALTER TABLE merchant
+    ADD COLUMN screening BOOLEAN NOT NULL DEFAULT FALSE,
+    -- Counts every change of the rules, so that no reader takes older ones for newer ones.
+    ADD COLUMN screening_rules_revision BIGINT NOT NULL DEFAULT 0
+        CONSTRAINT merchant_screening_rules_revision_counts CHECK (0 <= screening_rules_revision);
+
+-- Apart from the merchant, which is read all the time: a text has up to 256 KiB.
+CREATE TABLE merchant_screening_rules (
+    merchant_id UUID CONSTRAINT merchant_screening_rules_pkey PRIMARY KEY
+        CONSTRAINT merchant_screening_rules_merchant_fkey REFERENCES merchant (id),
+    rules TEXT NOT NULL
+);
