@@ -220,9 +220,9 @@ pub(crate) fn actor(actor: &Actor) -> String {
 }
 
 /// A text of ours in which backticks mark what is typed into a terminal or a program.
-pub(crate) fn marked(text: &str) -> Html {
+pub(crate) fn marked(text: impl AsRef<str>) -> Html {
     let mut html = String::new();
-    for (place, piece) in text.split('`').enumerate() {
+    for (place, piece) in text.as_ref().split('`').enumerate() {
         let piece = escaped(piece);
         html += &if place.is_multiple_of(2) { piece } else { format!("<code>{piece}</code>") };
     }
