@@ -415,6 +415,6 @@ pub trait OperatorStore: Send + Sync {
         &self,
         request: MoneyRequest,
         old: MoneyRequestState,
-        audit: Option<NewAuditEntry>,
+        audit: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError>;
 }

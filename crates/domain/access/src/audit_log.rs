@@ -95,6 +95,8 @@ coded_enum! {
         ApprovalGrant = "APPROVAL_GRANT",
         /// A second operator refused an act.
         ApprovalRefuse = "APPROVAL_REFUSE",
+        /// An act that was agreed to could not be carried out, and is over.
+        ApprovalRelease = "APPROVAL_RELEASE",
     }
 }
 

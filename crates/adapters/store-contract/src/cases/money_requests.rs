@@ -107,7 +107,10 @@ pub async fn open_requests_are_listed_oldest_first(harness: Arc<Harness>) {
     // The refund of the first one is made, and the other granted one is released.
     harness.refunding(&payment, &all[0].id.to_string(), Some(&usd(1))).await;
     let released = MoneyRequest { state: MoneyRequestState::Released, decided_at: Some(at(13)), ..all[2].clone() };
-    let settled = harness.operators.settle_money_request(released, MoneyRequestState::Granted, None).await;
+    let settled = harness
+        .operators
+        .settle_money_request(released, MoneyRequestState::Granted, act(AuditAction::ApprovalRelease))
+        .await;
     assert_eq!(settled, Ok(AccountChanged::Done));
     assert_eq!(list(&every).await, all[1..2]);
 }
@@ -135,7 +138,10 @@ pub async fn a_request_counts_unless_its_refund_failed(harness: Arc<Harness>) {
 
     // One that was released while its refund was made counts.
     let released = MoneyRequest { state: MoneyRequestState::Released, decided_at: Some(at(13)), ..other.clone() };
-    let settled = harness.operators.settle_money_request(released, MoneyRequestState::Granted, None).await;
+    let settled = harness
+        .operators
+        .settle_money_request(released, MoneyRequestState::Granted, act(AuditAction::ApprovalRelease))
+        .await;
     assert_eq!(settled, Ok(AccountChanged::Done));
     assert_eq!(count().await, basis_of(0, 0));
     let current = harness.payment(payment.operation.id).await;
@@ -178,14 +184,14 @@ pub async fn a_request_is_settled_once(harness: Arc<Harness>) {
     assert_eq!(insert(&harness, &waiting, basis_of(0, 0), 0).await, MoneyRequested::Done);
     let decided = |state| MoneyRequest { state, decided_by: Some(ben.id), decided_at: Some(at(6)), ..waiting.clone() };
     let settle = |request: &MoneyRequest, old| {
-        let audit = Some(act(AuditAction::ApprovalGrant));
+        let audit = act(AuditAction::ApprovalGrant);
         harness.operators.settle_money_request(request.clone(), old, audit)
     };
     let mut racers = vec![];
     for state in [MoneyRequestState::Granted, MoneyRequestState::Refused, MoneyRequestState::Granted] {
         let (operators, request) = (harness.operators.clone(), decided(state));
         racers.push(tokio::spawn(async move {
-            let audit = Some(act(AuditAction::ApprovalGrant));
+            let audit = act(AuditAction::ApprovalGrant);
             operators.settle_money_request(request, MoneyRequestState::Waiting, audit).await.unwrap()
         }));
     }

@@ -231,11 +231,11 @@ impl OperatorStore for Store {
         &self,
         request: MoneyRequest,
         old: MoneyRequestState,
-        audit: Option<NewAuditEntry>,
+        audit: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError> {
         self.write(move |connection| {
             let outcome = money::settle(connection, &request, old)?;
-            maybe_audited(connection, outcome, AccountChanged::Done, audit.as_ref())
+            audited(connection, outcome, AccountChanged::Done, &audit)
         })
         .await
     }

@@ -221,12 +221,12 @@ impl Operators {
         let decided_by = if old == MoneyRequestState::Granted { request.decided_by } else { Some(by.operator.id) };
         let settled = MoneyRequest { state, decided_by, decided_at: Some(self.clock.now()), ..request };
         let action = match state {
-            MoneyRequestState::Granted => Some(AuditAction::ApprovalGrant),
-            MoneyRequestState::Refused => Some(AuditAction::ApprovalRefuse),
-            // Nothing was changed: a refund that was written down has an entry of its own.
-            MoneyRequestState::Waiting | MoneyRequestState::Released => None,
+            MoneyRequestState::Granted => AuditAction::ApprovalGrant,
+            MoneyRequestState::Refused => AuditAction::ApprovalRefuse,
+            MoneyRequestState::Released => AuditAction::ApprovalRelease,
+            MoneyRequestState::Waiting => AuditAction::ApprovalRequest,
         };
-        let audit = action.map(|action| self.approval_entry(by, action, &settled, None));
+        let audit = self.approval_entry(by, action, &settled, None);
         match self.store.settle_money_request(settled.clone(), old, audit).await? {
             AccountChanged::Done => Ok(settled),
             AccountChanged::Missing => Err(MoneyError::NoRequest),

@@ -93,6 +93,8 @@ async fn a_request_that_is_over_is_not_granted_by_asking_again() {
     assert!(ask(&world, &owner, &released).await.is_ok());
     world.operators.release_money(&owner, released.id).await.unwrap();
     assert_eq!(ask(&world, &owner, &released).await, over, "released");
+    let (action, after) = world.log().await.pop().unwrap();
+    assert_eq!((action.as_str(), after.contains("\"RELEASED\"")), ("APPROVAL_RELEASE", true), "{after}");
 
     let never_made = refund_of(one, 600);
     assert!(ask(&world, &owner, &never_made).await.is_ok());
