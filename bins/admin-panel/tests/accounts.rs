@@ -298,7 +298,7 @@ async fn many_notifications_are_counted_before_they_are_sent_again_or_discarded(
     let one_type = [("merchant", merchant.as_str()), ("to", &heir), ("type", "ORDER_AUTHORIZED")];
     let sent = world.post(&developer, "/notifications/replay", &one_type).await;
     assert_eq!(sent.status, StatusCode::OK);
-    assert!(sent.text.contains("1 are sent again"), "{}", sent.text);
+    assert!(sent.text.contains("1 is sent again"), "{}", sent.text);
     assert_eq!(stands("PARKED").await, waiting - 1);
 
     let discards = world.get(Some(&developer), &format!("/notifications/discard?{chosen}")).await.text;
