@@ -1,7 +1,7 @@
 //! The deployment's file of rules of screening.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -53,7 +53,7 @@ impl ScreeningArgs {
             .await
     }
 
-    fn follow(&self, rules: &Arc<ScreeningRules>) -> std::io::Result<()> {
+    fn follow(&self, rules: &Arc<ScreeningRules>) -> io::Result<()> {
         let Some(path) = self.screening_rules.clone() else { return Ok(()) };
         let settings = self.clone();
         watch("screening-rules", vec![path], rules, move |rules| match settings.read() {
@@ -78,11 +78,17 @@ impl ScreeningArgs {
 /// # Errors
 /// [`ConfigError::Read`], also when the file is no UTF-8 text.
 pub fn read_screening_rules(path: &Path) -> Result<String, ConfigError> {
-    let mut text = String::new();
-    let limit = u64::try_from(RulesFile::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(4);
-    let read = File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
-    read.map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(RulesFile::MAX_BYTES).unwrap_or(u64::MAX).saturating_add(1);
+    let read = File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
+    let text = read.and_then(|_| match bytes.len() <= RulesFile::MAX_BYTES {
+        true => {
+            String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+        }
+        // It may end in the midst of a character.
+        false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+    });
+    text.map_err(|source| ConfigError::Read { path: path.to_owned(), source })
 }
 
 /// For the log: the first mistakes, and how many there are.
@@ -144,7 +150,7 @@ mod tests {
             line.contains("2 mistakes") && line.contains("dropin screening check") && !line.contains('\n'),
             "{line}"
         );
-        put(&file, &"#".repeat(RulesFile::MAX_BYTES + 9));
+        put(&file, &"# é".repeat(RulesFile::MAX_BYTES / 4 + 1));
         assert!(settings(&file).read().unwrap_err().to_string().contains("256 KiB"));
         put(&file, "[weights]\nNEW_SHOPPER = 6\n");
         assert_ne!(settings(&file).read().unwrap().fingerprint(), Rules::built_in().fingerprint());
