@@ -1,5 +1,5 @@
 // Builds dist/ and src/bundle.rs from src/, locales/ and dropin.d.ts. Same sources, same bytes: nothing depends on the
-// machine or the time. The bundle is not minified: a payment script should be readable where it runs.
+// machine or the time. Scripts are minified; beside each is its source map, with the sources in it.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -39,12 +39,12 @@ const OUTCOME = /^(?:again|amountChanged|another|away|bank|challenge|checking|cl
 /** What is not the frame's to say: the shell speaks in its place, and the service on its own pages. */
 const OTHERS = /^(?:notLoaded|page)(?![a-z])/;
 
-/** The two files of a language. The first has the address of the second, so that scripts need to know but one. */
+/** The two files of a language. The service writes their addresses into the frame's page. */
 function localeParts(tag, all) {
   const json = (value) => Buffer.from(`${JSON.stringify(value)}\n`);
   const pick = (test) => Object.fromEntries(Object.entries(all).filter(([key]) => !OTHERS.test(key) && test(key)));
   const outcomes = json(pick((key) => OUTCOME.test(key)));
-  const form = json({ outcomes: `outcomes/${tag}.json?${tagOf(outcomes)}`, ...pick((key) => !OUTCOME.test(key)) });
+  const form = json(pick((key) => !OUTCOME.test(key)));
   return { [`locales/${tag}.json`]: form, [`outcomes/${tag}.json`]: outcomes };
 }
 
@@ -54,9 +54,8 @@ const textParts = Object.assign({}, ...Object.entries(spoken).map(([tag, all]) =
 
 const fallback = Object.fromEntries(tags.map((tag) => [tag, [texts[tag].notLoadedTitle, texts[tag].notLoadedText]]));
 
-/** `virtual:locales`: where the first file of each language is; `virtual:fallback`: what the shell says in each when the frame cannot. */
+/** `virtual:fallback`: what the shell says in each language when the frame cannot. */
 const virtual = {
-  locales: `export const FINGERPRINTS = ${JSON.stringify(Object.fromEntries(Object.keys(spoken).map((tag) => [tag, tagOf(textParts[`locales/${tag}.json`])])))};`,
   fallback: `export const TEXTS = ${JSON.stringify(fallback)};\nexport const ENGLISH = ${JSON.stringify(fallback.en)};`,
 };
 
@@ -71,7 +70,7 @@ const virtualPlugin = {
 /** Without the spaces that mean nothing in custom properties, which esbuild leaves alone. */
 const tight = (css) => css.replace(/(--[\w-]+): /g, "$1:").replace(/(var\(--[\w-]+), /g, "$1,");
 
-/** Style sheets in scripts, as text. They are shortened: what has to be readable where it runs is the script. */
+/** Style sheets in scripts, as text. */
 const sheetsPlugin = {
   name: "sheets",
   setup(esbuild) {
@@ -88,38 +87,46 @@ const common = {
   write: false,
   charset: "utf8",
   legalComments: "none",
+  minify: true,
+  sourcemap: "external",
+  sourcesContent: true,
   target: ["es2022", "chrome111", "firefox113", "safari16.4"],
   logLevel: "warning",
   tsconfigRaw: { compilerOptions: { useDefineForClassFields: false } },
 };
 
-/** The readable output with tabs, its outermost level at the margin, and without the comments that esbuild keeps or makes in some places: they are in the sources. */
-function slim(text, outer) {
-  return text
-    .replace(/^\/\/ src\/.*\n|^ *\/\*(?:[^*]|\*(?!\/))*\*\/\n|^ +\/\/ .*\n/gm, "")
-    .replaceAll("/* @__PURE__ */ ", "")
-    .replace(/^( {2})+/gm, (indent) => "\t".repeat(indent.length / 2 - outer))
-    .replace(/\n{2,}/g, "\n");
+/** Names of members that are only ever ours, and nothing of the browser, the service, the page or a message: they are shortened. */
+const MANGLED = new RegExp(`^(?:${JSON.parse(read("mangled.json")).join("|")})$`);
+
+/** Names that were shortened, the same in all scripts: they hand objects to each other. */
+let mangleCache = {};
+
+/** The scripts that are built so far, and their source maps, by their names. */
+const scripts = {};
+
+/** Builds `name` and its source map. `define` has the addresses of the parts that it loads. */
+async function script(entry, name, format, define) {
+  const options = { ...common, entryPoints: [entry], outfile: name, plugins: [virtualPlugin, sheetsPlugin], format, define, mangleProps: MANGLED, mangleCache };
+  const built = await build(options);
+  mangleCache = built.mangleCache;
+  const [code, map] = [".js", ".map"].map((ending) => built.outputFiles.find(({ path }) => path.endsWith(ending)).text);
+  scripts[name] = Buffer.from(`${code.trimEnd()}\n//# sourceMappingURL=${name}.map\n`);
+  scripts[`${name}.map`] = Buffer.from(map);
 }
 
-async function script(entry, name, format = "iife") {
-  const banner = { js: `// Dropin: ${name}. Built from crates/browser/src by \`npm run build\`; do not edit.` };
-  const options = { ...common, entryPoints: [entry], plugins: [virtualPlugin, sheetsPlugin], banner, format };
-  return slim((await build(options)).outputFiles[0].text, format === "iife" ? 1 : 0);
-}
-
-/** Fills the addresses of the frame's own files, so that a cached file of another build is never mixed in. */
+/** A page without blanks between its tags, and with the addresses of its own files. */
 function page(template, parts) {
   const text = template.replace(/\{\{([\w.]+):(tag|integrity)\}\}/g, (_, name, what) =>
     what === "tag" ? tagOf(parts[name]) : `sha384-${hash("sha384", parts[name], "base64")}`,
   );
-  return Buffer.from(text);
+  return Buffer.from(text.replace(/\n\s*/g, ""));
 }
 
 const TYPES = {
   js: "text/javascript; charset=utf-8",
   html: "text/html; charset=utf-8",
   json: "application/json",
+  map: "application/json",
   ts: "text/plain; charset=utf-8",
 };
 
@@ -171,28 +178,24 @@ ${outputs.map(asset).join("\n")}
 ${rustLanguages()}`;
 }
 
-/** Parts that only some shoppers need, by what sources call their addresses. */
-const lazyPart = async (name) => [`${name}.js`, await script(`src/${name}/${name}.ts`, `${name}.js`, "esm")];
-const lazy = { WALLET: await lazyPart("wallet"), DIALOG: await lazyPart("dialog"), SAVED: await lazyPart("saved"), FALLBACK: await lazyPart("fallback") };
-
-/** They are loaded by their content's name, so that a cached file of another build is never mixed in, and with its digest. */
-function loading(text) {
-  const address = ([file, code]) => `./${file}?${tagOf(code)}`;
-  const named = (name) => JSON.stringify([address(lazy[name]), `sha256-${hash("sha256", lazy[name][1], "base64")}`]);
-  return Buffer.from(text.replace(/\b(?:WALLET|DIALOG|SAVED|FALLBACK)\b(?=[,)])/g, named));
+/** A part that another script loads, by its content's name, so that a cached file of another build is never mixed in, and with its digest. */
+async function part(name, define = {}) {
+  const file = `${name}.js`;
+  await script(`src/${name}/${name}.ts`, file, "esm", define);
+  return { [name.toUpperCase()]: JSON.stringify([`${file}?${tagOf(scripts[file])}`, `sha256-${hash("sha256", scripts[file], "base64")}`]) };
 }
 
-const parts = {
-  "dropin.js": loading(await script("src/shell/init.ts", "dropin.js")),
-  "frame.js": loading(await script("src/frame/frame.ts", "frame.js")),
-  ...Object.fromEntries(Object.values(lazy).map(([name, text]) => [name, Buffer.from(text)])),
-  "challenge.js": Buffer.from(await script("src/challenge/challenge.ts", "challenge.js")),
-  "dropin.d.ts": read("dropin.d.ts"),
-};
+const wallet = await part("wallet");
+const progress = await part("progress", { ...wallet, ...(await part("dialog")) });
+const payment = await part("payment", wallet);
+await script("src/shell/init.ts", "dropin.js", "iife", { ...progress, ...(await part("fallback")) });
+await script("src/frame/frame.ts", "frame.js", "iife", { ...payment, ...(await part("saved")) });
+await script("src/challenge/challenge.ts", "challenge.js", "iife");
+const parts = { ...scripts, "dropin.d.ts": read("dropin.d.ts") };
 for (const name of ["frame", "challenge"]) parts[`${name}.html`] = page(read(`src/${name}/${name}.html`).toString(), parts);
 Object.assign(parts, textParts);
 
-const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts", "languages.json"].filter((path) => !path.endsWith(".rs")).sort();
+const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts", "languages.json", "mangled.json"].filter((path) => !path.endsWith(".rs")).sort();
 const outputs = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
 const version = hash("sha256", outputs.map(([path, bytes]) => `${path} ${hash("sha256", bytes, "hex")}\n`).join(""), "hex").slice(0, 16);
 const described = (bytes) => ({ size: bytes.length, sha384: hash("sha384", bytes, "base64") });

@@ -1,11 +1,12 @@
 //! The two documents that a merchant's page frames: the card form, and the page in whose frame a bank checks the shopper. Their headers are the
 //! wall around card data, so they are made here, for the Session at hand. The card form's document carries the Session's view, which spares the
-//! shopper a request.
+//! shopper a request, and says which language they get.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderName, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use dropin_access::Origin;
+use dropin_browser::Asset;
 use dropin_http::{ApiError, PathId, json};
 use dropin_kernel::SessionId;
 use dropin_usecases::payments::ShopperError;
@@ -17,8 +18,8 @@ use url::Url;
 use crate::CheckoutDeps;
 use crate::shopper::{no_store, view_body};
 
-/// Stands in the document where the Session's view is written.
-const VIEW: &str = "{{session}}";
+/// Of the languages that a drop-in names, no more are looked at.
+const MAX_LANGUAGES: usize = 16;
 
 pub(crate) fn resource() -> Resource {
     web::resource("/v1/{page:frame|challenge}.html").route(web::get().to(document))
@@ -65,6 +66,8 @@ fn origins(urls: [&str; 2]) -> String {
 #[derive(serde::Deserialize)]
 struct Query {
     session: Option<String>,
+    /// The languages that the shopper may read, the best first, with commas between them.
+    locale: Option<String>,
     /// Present when the merchant's page is isolated from other origins, where only a document that says so itself may be framed. A bank
     /// nested in such a document comes without its cookies, so the others are spared it.
     isolated: Option<String>,
@@ -95,7 +98,21 @@ async fn document(
     if page == Page::Frame || query.isolated.is_some() {
         response.insert_header((HeaderName::from_static("cross-origin-embedder-policy"), "require-corp"));
     }
-    Ok(response.body(template.replace(VIEW, &view)))
+    Ok(response.body(filled(template, query.locale.as_deref().unwrap_or_default(), &view)?))
+}
+
+/// The document with its language, where the texts in it are (so that the browser asks for them at once), and the Session's view.
+fn filled(template: &str, languages: &str, view: &str) -> Result<String, ApiError> {
+    let locale = dropin_browser::locale(languages.split(',').take(MAX_LANGUAGES))
+        .ok_or_else(|| ApiError::internal("the bundle has no texts"))?;
+    let address = |texts: &Asset| format!("{}?{}", texts.path, texts.fingerprint);
+    Ok(template
+        .replace("{{lang}}", &locale.format)
+        .replace("{{dir}}", if locale.is_right_to_left { "rtl" } else { "ltr" })
+        .replace("{{texts}}", &address(locale.form_texts))
+        .replace("{{outcomes}}", &address(locale.outcome_texts))
+        // Last, so that nothing in it is taken for one of the others.
+        .replace("{{session}}", view))
 }
 
 /// The origin of the page that asks for the document, as far as its browser tells.
@@ -200,6 +217,24 @@ mod tests {
     fn a_merchants_name_ends_no_element_of_the_document() {
         let text = embedded(&serde_json::json!({"MerchantName": "</script><!--"})).expect("JSON");
         assert_eq!(text, r#"{"MerchantName":"\u003c/script>\u003c!--"}"#);
+    }
+
+    #[test]
+    fn a_document_has_its_language_and_where_the_texts_in_it_are() {
+        let template = "{{lang}} {{dir}} {{texts}} {{outcomes}} {{session}}";
+        for (languages, start, tag) in [
+            ("de_AT,en", "de-AT ltr", "de"),
+            ("xx_YY,ar_EG", "ar-EG rtl", "ar"),
+            ("en_XA", "en-XA ltr", "en-XA"),
+            ("", "en ltr", "en"),
+            ("\"><script>,no", "nb ltr", "nb"),
+        ] {
+            let [texts, outcomes] = ["locales", "outcomes"].map(|folder| format!("{folder}/{tag}.json"));
+            let named = |path: &str| dropin_browser::asset(path).map(|asset| format!("{path}?{}", asset.fingerprint));
+            let expected = [named(&texts), named(&outcomes)].map(|address| address.expect("part of the bundle")).join(" ");
+            let document = filled(template, languages, "{{lang}}").expect("there is English");
+            assert_eq!(document, format!("{start} {expected} {{{{lang}}}}"), "{languages}");
+        }
     }
 
     #[test]

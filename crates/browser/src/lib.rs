@@ -77,20 +77,68 @@ pub fn english() -> &'static Language {
 /// ```
 #[must_use]
 pub fn language(request: &str) -> Option<&'static Language> {
+    let (tags, _country) = wanted(request)?;
+    tags.iter().find_map(|tag| languages().iter().find(|language| language.tag == tag))
+}
+
+/// The language of one card form, with the files of its texts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Locale {
+    /// BCP 47 tag for `lang`, numbers and currencies, for example `de-AT`: the language with the country that was asked for.
+    pub format: String,
+    /// Whether it is written from right to left.
+    pub is_right_to_left: bool,
+    /// What stands in the form.
+    pub form_texts: &'static Asset,
+    /// What is said after its button was pressed.
+    pub outcome_texts: &'static Asset,
+}
+
+/// The first of `requests` that the drop-in has texts for; English when there is none. Languages that nobody speaks, which show a page what
+/// long words do to it (`en-XA`), are found too.
+///
+/// ```
+/// let locale = dropin_browser::locale(["tlh", "de_AT", "en"]).expect("every bundle has English");
+/// assert_eq!((locale.format.as_str(), locale.form_texts.path), ("de-AT", "locales/de.json"));
+/// ```
+#[must_use]
+pub fn locale<'a>(requests: impl IntoIterator<Item = &'a str>) -> Option<Locale> {
+    requests.into_iter().chain([ENGLISH]).find_map(|request| {
+        let (tags, country) = wanted(request)?;
+        let texts = |folder: &str, tag: &str| asset(&format!("{folder}/{tag}.json"));
+        tags.iter().find_map(|tag| {
+            Some(Locale {
+                format: country.as_ref().map_or_else(|| tag.clone(), |country| format!("{}-{country}", without_country(tag))),
+                is_right_to_left: languages().iter().any(|language| language.tag == tag && language.is_right_to_left),
+                form_texts: texts("locales", tag)?,
+                outcome_texts: texts("outcomes", tag)?,
+            })
+        })
+    })
+}
+
+const ENGLISH: &str = "en";
+
+/// The tags that may serve `request`, the best first, and the country that it names; `None` when it is no language.
+fn wanted(request: &str) -> Option<(Vec<String>, Option<String>)> {
     let mut parts = request.split(['-', '_']);
     let spoken = parts.next().filter(|part| is_letters(part, 2..=3))?.to_ascii_lowercase();
     let second = parts.next();
-    let named = match second.filter(|part| is_letters(part, 4..=4)) {
-        // A script that is named outweighs what is usual in the country.
-        Some(script) => Some(format!("{spoken}-{}", capitalized(script))),
-        None => {
-            second.filter(|part| is_letters(part, 2..=2)).map(|land| format!("{spoken}-{}", land.to_ascii_uppercase()))
-        }
-    };
-    named.into_iter().chain([spoken]).find_map(|tag| {
-        let alias = bundle::ALIASES.iter().find(|(alias, _)| *alias == tag).map_or(tag.as_str(), |(_, tag)| *tag);
-        languages().iter().find(|language| language.tag == alias)
-    })
+    let script = second.filter(|part| is_letters(part, 4..=4));
+    let land = if script.is_some() { parts.next() } else { second };
+    let country = land.filter(|part| is_letters(part, 2..=2)).map(str::to_ascii_uppercase);
+    // A script that is named outweighs what is usual in the country.
+    let named = script.map(capitalized).or_else(|| country.clone()).map(|more| format!("{spoken}-{more}"));
+    Some((named.into_iter().chain([spoken]).map(unaliased).collect(), country))
+}
+
+fn unaliased(tag: String) -> String {
+    bundle::ALIASES.iter().find(|(alias, _)| *alias == tag).map_or(tag, |(_, tag)| (*tag).to_owned())
+}
+
+/// `pt-BR` as `pt`; `zh-Hant` as it is.
+fn without_country(tag: &str) -> &str {
+    tag.rsplit_once('-').filter(|(_, last)| last.len() == 2).map_or(tag, |(language, _)| language)
 }
 
 fn is_letters(part: &str, lengths: std::ops::RangeInclusive<usize>) -> bool {

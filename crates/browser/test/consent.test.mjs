@@ -14,7 +14,7 @@ const AGREED = JSON.parse(readFileSync(new URL("agreed.json", import.meta.url), 
 const sent = (session) => JSON.parse(world.mock.calls("POST", `${session}/submit`)[0].body);
 
 test("what a version of a consent says in a language never changes", () => {
-  const source = readFileSync(new URL("src/frame/consent.ts", root), "utf8");
+  const source = readFileSync(new URL("src/payment/agreement.ts", root), "utf8");
   const versions = [...source.matchAll(/^ {2}"?([\w.]+)"?: "(2[^"]+)",$/gm)].map(([, key, version]) => [key, version]);
   const { tags } = JSON.parse(readFileSync(new URL("languages.json", root), "utf8"));
   const said = Object.fromEntries(versions.map(([key, version]) => [version, Object.fromEntries(tags.map((tag) => {
@@ -25,7 +25,7 @@ test("what a version of a consent says in a language never changes", () => {
   }))]));
   for (const [version, languages] of Object.entries(said)) {
     for (const [tag, digest] of Object.entries(languages)) {
-      assert.equal(digest, AGREED[version]?.[tag], `${version} in ${tag}: another text is another version: src/frame/consent.ts, and ${digest} in test/agreed.json. A language that is new keeps the version`);
+      assert.equal(digest, AGREED[version]?.[tag], `${version} in ${tag}: another text is another version: src/payment/agreement.ts, and ${digest} in test/agreed.json. A language that is new keeps the version`);
     }
   }
   assert.deepEqual(Object.keys(AGREED), Object.keys(said), "every version stays on record");

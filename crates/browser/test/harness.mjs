@@ -1,23 +1,11 @@
 // Starts the mock and Chromium for one test file, opens shop pages with a drop-in on them, and finds its parts.
 
-import { existsSync } from "node:fs";
 import { after, before } from "node:test";
 import { chromium } from "playwright-core";
+import { executablePath, FLAGS } from "./browser.mjs";
 import { Mock } from "./mock-server.mjs";
 
 export const CARD = { number: "4242424242424242", expiry: "1230", code: "123", name: "Ada Lovelace" };
-
-const FLAGS = [
-  "--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
-  // Takes back Playwright's own list, which turns off what gives embedded pages storage of their own in a real browser.
-  "--disable-features=Translate,MediaRouter,OptimizationHints",
-];
-
-/** Chromium without a window of its own: the same engine, and a page in it costs half the time. */
-const SHELL = "/usr/bin/chromium-headless-shell";
-
-const executablePath = process.env.CHROME_PATH ?? (existsSync(SHELL) ? SHELL : "/usr/bin/chromium");
 
 export const world = { mock: null, browser: null };
 
@@ -114,6 +102,8 @@ export async function openShop({ path = "/", session, options = {}, context: kep
   shop.orders = () => world.mock.calls("POST", `${session}/submit`).map(({ body }) => JSON.parse(body));
   shop.frameOf = () => page.frames().find((frame) => frame.url().includes("/frame.html"));
   if (wait) await shop.field("number").waitFor();
+  // The form is there before what masks and pays; most tests are about both.
+  if (wait === true) await shop.frame.locator("#code[aria-describedby]").waitFor({ state: "attached" });
   return shop;
 }
 

@@ -1,14 +1,18 @@
 // A small service, a small shop and a small bank for the browser tests: the shopper's calls on an asset origin with a path
 // prefix, the stash, a merchant's page on another origin, and on a third the pages that shoppers are sent to. Sessions live in memory; each can be told to misbehave.
 
-import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { createHash, randomUUID } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { dirname, join, normalize } from "node:path";
 import { fileURLToPath } from "node:url";
+import { load } from "./source.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "../dist");
+/** The service chooses the language of the form (lib.rs), as the shell does for its own words. */
+const { resolveLocale } = await load("shared/locale.ts");
+const TAGS = readdirSync(join(dist, "locales")).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
 /** The pay-later provider's script, as its sandbox serves it. */
 const onsite = join(here, "../../../bins/sandbox-processor/src/onsite/script.js");
 const TYPES = { js: "text/javascript; charset=utf-8", html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", json: "application/json" };
@@ -346,10 +350,12 @@ export class Mock {
       "Cross-Origin-Resource-Policy": "cross-origin",
       "X-Content-Type-Options": "nosniff",
     };
-    if (["dropin.js", "wallet.js", "dialog.js", "saved.js", "fallback.js"].includes(name)) headers["Access-Control-Allow-Origin"] = "*";
+    if (/\.(?:js|json)$/.test(name)) headers["Access-Control-Allow-Origin"] = "*";
     if (name === "frame.html" || name === "challenge.html") {
       const form = name === "frame.html";
       const { origins, body } = this.document(url.searchParams.get("session"), form, request);
+      const { tag, format, direction } = resolveLocale((url.searchParams.get("locale") ?? "").split(","), TAGS);
+      const texts = (folder) => `${folder}/${tag}.json?${createHash("sha256").update(readFileSync(join(dist, `${folder}/${tag}.json`))).digest("hex").slice(0, 12)}`;
       if (typeof body === "number") return this.error(response, body, "SERVICE_UNAVAILABLE");
       const asset = `http://127.0.0.1:${this.assetPort}`;
       const reach = form ? `connect-src 'self' ${asset}` : "connect-src 'self'; frame-src http: https:";
@@ -360,7 +366,8 @@ export class Mock {
       headers["Cache-Control"] = "no-store";
       headers["Referrer-Policy"] = "no-referrer";
       const embedded = JSON.stringify(body).replaceAll("<", "\\u003c");
-      return response.writeHead(200, headers).end(readFileSync(path, "utf8").replace("{{session}}", () => embedded));
+      const filled = { lang: format, dir: direction, texts: texts("locales"), outcomes: texts("outcomes"), session: embedded };
+      return response.writeHead(200, headers).end(readFileSync(path, "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => filled[name]));
     }
     // As the service does: what has its content's name in its address is kept, and written small.
     headers["Cache-Control"] = url.search ? "public, max-age=31536000, immutable" : "public, max-age=300";

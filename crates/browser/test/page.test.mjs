@@ -1,6 +1,7 @@
 // The drop-in on the merchant's page: what the page may forbid, see, style and do.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { CARD, endPanel, fill, openShop, until, useWorld, world } from "./harness.mjs";
 
@@ -392,5 +393,29 @@ test("a hundred mounts and unmounts leave nothing behind", async () => {
     now = await census();
     return now.frames === before.frames && now.jsEventListeners <= before.jsEventListeners + 5 && now.nodes <= before.nodes + 50;
   }, "listeners and nodes to be as few as before").catch((error) => assert.deepEqual(now, before, error.message));
+  await shop.context.close();
+});
+
+test("no name that the build shortens is one of the browser's", async () => {
+  const names = JSON.parse(readFileSync(new URL("../mangled.json", import.meta.url), "utf8"));
+  const shop = await openShop({ session: world.mock.session() });
+  const taken = await shop.page.evaluate((all) => {
+    const used = [
+      "EventTarget Node Element HTMLElement HTMLInputElement HTMLButtonElement HTMLFormElement HTMLIFrameElement HTMLDialogElement HTMLLinkElement HTMLScriptElement",
+      "SVGElement ShadowRoot Document DocumentFragment Window Location Navigator Event UIEvent MouseEvent InputEvent KeyboardEvent MessageEvent PageTransitionEvent",
+      "SecurityPolicyViolationEvent MessagePort MessageChannel URL URLSearchParams Response Headers AbortController AbortSignal CSSStyleDeclaration CSSStyleSheet",
+      "MediaQueryList MutationObserver ResizeObserver Storage Crypto Clipboard Selection Performance DOMTokenList DOMStringMap DOMRect NodeList HTMLCollection",
+      "Object Function Array String Number Boolean Symbol Map Set WeakMap Promise RegExp Date Error",
+    ].join(" ").split(" ").map((name) => window[name]);
+    const values = [...used, ...used.map((one) => one.prototype), window, document, history, CSS, JSON, Math, Reflect, Intl, ...Object.getOwnPropertyNames(Intl).map((name) => Intl[name]?.prototype ?? {})];
+    const has = (value, name) => { for (let one = value; one; one = Object.getPrototypeOf(one)) if (Object.hasOwn(one, name)) return true; };
+    return all.filter((name) => values.some((value) => has(value, name)));
+  }, names);
+  assert.deepEqual(taken, []);
+  // Nor of a message, an option, the service or the catalogue.
+  const ours = ["dropin.d.ts", "src/shared/protocol.ts", "src/payment/api.ts"].map((path) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8"));
+  const wire = ours.flatMap((text) => [...text.replace(/export class Api[\s\S]*/, "").matchAll(/^\s+(?:readonly )?(\w+)\??:/gm)].map(([, name]) => name));
+  assert.ok(wire.length > 60, `${wire.length} names`);
+  assert.deepEqual(names.filter((name) => wire.includes(name)), []);
   await shop.context.close();
 });

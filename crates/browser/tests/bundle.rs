@@ -54,7 +54,7 @@ fn the_bundle_was_built_from_these_sources() {
     let known = members(&manifest()["sources"]);
     let mut sources: BTreeSet<String> = files_under("src").into_iter().filter(|path| !path.ends_with(".rs")).collect();
     sources.extend(files_under("locales"));
-    sources.extend(["dropin.d.ts", "languages.json"].map(str::to_owned));
+    sources.extend(["dropin.d.ts", "languages.json", "mangled.json"].map(str::to_owned));
     assert_eq!(sources, known.keys().cloned().collect(), "files were added or removed since the build: {ADVICE}");
     for (path, hash) in known {
         assert_eq!(hex(&Sha256::digest(read(&path))), hash, "{path} changed since the build: {ADVICE}");
@@ -154,6 +154,16 @@ fn a_request_gets_the_language_that_the_drop_in_gives_it() {
         assert_eq!(chosen.map(|language| language.tag), choice[1].as_str(), "{request:?}");
         let direction = if chosen.is_some_and(|language| language.is_right_to_left) { "rtl" } else { "ltr" };
         assert!(chosen.is_none() || choice[3] == direction, "{request:?}");
+        // What nobody has texts for leaves the choice to the next request.
+        let shown = dropin_browser::locale([request, "fi_FI"]).expect("Finnish at least");
+        let (tag, format) = (choice[1].as_str().unwrap_or("fi"), choice[2].as_str().unwrap_or("fi-FI"));
+        assert_eq!((shown.format.as_str(), shown.form_texts.path), (format, &*format!("locales/{tag}.json")), "{request:?}");
+        assert_eq!(shown.outcome_texts.path, format!("outcomes/{tag}.json"), "{request:?}");
+        assert_eq!(shown.is_right_to_left, direction == "rtl", "{request:?}");
+    }
+    for (requests, format) in [(&["en_XA"][..], "en-XA"), (&["xx", "<b>", ""], "en"), (&[], "en")] {
+        let shown = dropin_browser::locale(requests.iter().copied()).expect("English at least");
+        assert_eq!(shown.format, format, "{requests:?}");
     }
 }
 

@@ -14,7 +14,7 @@ export class Challenge {
 
   /** Draws into `place`. */
   constructor(place: Element) {
-    addStyles(place, css);
+    addStyles(place.getRootNode() as ShadowRoot, css);
     place.append(this.element);
     // Closed in whatever way: the bank's page goes, the payment waits.
     this.element.addEventListener("close", () => {

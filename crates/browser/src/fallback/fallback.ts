@@ -1,7 +1,10 @@
-// Entry of fallback.js: what the shell says in each language when the frame cannot say anything. Nobody loads it whose form works.
+// Entry of fallback.js: what the shell says in each language when the frame cannot say anything, and why that may be. Nobody loads it whose form
+// works.
 
 import { TEXTS } from "virtual:fallback";
 import { resolveLocale } from "../shared/locale";
+
+export { diagnose } from "./diagnosis";
 
 export interface Words {
   readonly lang: string;

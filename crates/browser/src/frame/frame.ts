@@ -1,45 +1,70 @@
-// Start of the card frame: take the port, read the Session that came with the page, load the texts, check who embeds us, show the form.
+// Start of the card frame: take the port, read the Session and the language that came with the page, load the texts, check who embeds us, show
+// the form. What happens in it is for payment.ts, which comes once the form is there, or beside the texts where there is more than a form to show.
 
-import { FINGERPRINTS } from "virtual:locales";
 import { baseOf } from "../shared/address";
-import { resolveLocale, type Locale } from "../shared/locale";
-import { load } from "../shared/lazy-module";
+import { setNotice } from "../shared/dom";
+import { insist, load } from "../shared/lazy-module";
+import { isSafeValue } from "../shared/safe-value";
+import type { ShellMessage } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
-import { applyTheme } from "../shared/theme";
-import { Api, type View } from "./api";
-import { brandNamed } from "./brands";
-import { CardForm } from "./card-form";
-import { Checkout } from "./checkout";
-import { CodeForm } from "./code-form";
-import { Forms } from "./forms";
+import { addStyles } from "../shared/styles";
+import type { Theme } from "../shared/theme";
+import { drawCardForm, drawField, drawForm, hideButton, type CardFormParts } from "./form";
 import { drawingOf } from "./marks";
-import { cardEntry, isCard } from "./view-model";
+import { amountOf } from "./money";
+import { cardEntry, isCard, viewModelOf } from "./view-model";
 import { Link, portOffer, type Offer } from "./link";
 import { announce, show, watchHeight } from "./screen";
-import { Texts } from "./texts";
+import type { View } from "../payment/api";
+import type * as Payment from "../payment/payment";
 import type * as Saved from "../saved/saved";
-import type * as Wallet from "../wallet/wallet";
 import frameCss from "./frame.css";
-import tokensCss from "../shared/tokens.css";
+import payCss from "../shared/pay.css";
+import baseCss from "../shared/base.css";
+
+/** A refusal waits no longer for its words: the shell has some, and the cause is what the merchant needs. */
+const WORDS_TIMEOUT_MS = 3_000;
+const TEXTS_TIMEOUT_MS = 5_000;
+/** Between tries to load texts; none after the last. */
+const TEXTS_PAUSES_MS = [500, 1000, 2000, 0];
 
 /** The shopper does not wait longer than this for the list of saved cards. */
 const SAVED_TIMEOUT_MS = 5_000;
-/** A refusal waits no longer for its words: the shell has some, and the cause is what the merchant needs. */
-const WORDS_TIMEOUT_MS = 3_000;
 
 /** What the service wrote into the page: the Session, or why there is none to show. */
 type Embedded = View | { readonly Code: string; readonly Message: string };
 
-/** What the page's developer has to change, by the code of the failure. */
-const CAUSES: Readonly<Record<string, (origin: string, message: string) => string>> = {
-  ORIGIN_NOT_ALLOWED: (origin) =>
-    `Pages of ${origin} may not embed the drop-in for this Session. Either the Session is another merchant's, or the origin is not registered: `
-    + `dropin merchant set MERCHANT_ID --origin ${origin} (repeat --origin for every origin of the shop: the list is replaced).`,
-  SESSION_NOT_FOUND: (_origin, message) => `${message} Pass the SessionId that POST {base_url}/v1/session answered, of this deployment, as \`id\`.`,
-  NO_PAYMENT_METHOD: () =>
-    "No payment method fits the Session's billing country, currency, amount and AutoCapture: GET {checkout_url}/v2.22/getPaymentMethods lists what does.",
-  SERVICE_UNAVAILABLE: () => "The payment service did not answer. Its /readyz says why.",
-};
+let savedPart: Promise<typeof Saved | null> | undefined;
+
+/** The part that draws saved cards. Without it, or where it does not come in time, there is a new card to pay with. */
+function saved(): Promise<typeof Saved | null> {
+  const late = new Promise<null>((resolve) => setTimeout(resolve, SAVED_TIMEOUT_MS, null));
+  return (savedPart ??= Promise.race([load<typeof Saved>(SAVED, location.href).catch(() => null), late]));
+}
+
+/** What this part has for the others, which share it. */
+const kit = { announce, amountOf, cardEntry, drawField, drawForm, drawingOf, hideButton, isCard, saved, show, viewModelOf, watchHeight };
+
+/** All of it, for one Session. */
+export interface Frame extends Readonly<typeof kit> {
+  readonly base: URL;
+  readonly offer: Offer;
+  readonly link: Link;
+  /** More are added in place. */
+  readonly strings: Record<string, string>;
+  /** Where the texts are that follow the form, and what becomes of loading them. */
+  readonly address: string;
+  later: Promise<Strings | null>;
+  readonly view: View;
+  readonly form: CardFormParts;
+  /** Whether the form is drawn, and the shell knows. */
+  readonly isShown: boolean;
+  /** What the shell has said so far; more is handed to `heard`. */
+  readonly said: ShellMessage[];
+  heard: (message: ShellMessage) => void;
+  /** The button of the form was pressed. */
+  submitted: () => void;
+}
 
 function embedded(): Embedded {
   const text = document.getElementById("session")?.textContent ?? "";
@@ -50,107 +75,121 @@ function embedded(): Embedded {
   }
 }
 
+/** One file of texts, known by its text `proof`; `null` when it cannot be had. */
+async function textsAt(address: string, proof: string): Promise<Record<string, string> | null> {
+  for (const pause of TEXTS_PAUSES_MS) {
+    try {
+      const body = Object(await (await fetch(address, { signal: AbortSignal.timeout(TEXTS_TIMEOUT_MS) })).json()) as Record<string, string>;
+      if (proof in body) return body;
+    } catch {
+      // Nobody answers, or not our service.
+    }
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+  return null;
+}
+
+/** Whether there is a form of a new card to show, and nothing else to say. */
+const isPlain = (view: View): boolean => view.State === "CREATED" && !view.Attempt && !view.SavedCards?.length && !view.OpensContract && !view.AllowsContract;
+
+/** Why there is nothing to show; "" when there is. */
+function refusalOf(view: Embedded, { origin }: Offer, strings: Strings | null): string {
+  if (strings === null) return "SERVICE_UNAVAILABLE";
+  if (!("State" in view)) return view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code;
+  if (!view.MerchantOrigins.includes(origin)) return "ORIGIN_NOT_ALLOWED";
+  // A payment under way, or over, is followed even if nothing could pay it any more.
+  return view.State === "CREATED" && view.PaymentMethods.length === 0 ? "NO_PAYMENT_METHOD" : "";
+}
+
 /** Tells the shell why there is no form; without texts the words are the shell's. */
-async function refuse({ origin }: Offer, link: Link, texts: Texts | null, code: string, message = ""): Promise<void> {
-  const late = new Promise<false>((resolve) => setTimeout(resolve, WORDS_TIMEOUT_MS, false));
-  const strings: Strings = texts !== null && (await Promise.race([texts.complete(), late])) ? texts.strings : {};
-  const text = strings[`failed.${code}`] ?? strings["failed.other"] ?? "";
-  link.fail(code, CAUSES[code]?.(origin, message) ?? message, strings["failedTitle"] ?? "", text);
-}
-
-let saved: Promise<typeof Saved | null> | undefined;
-
-/** The part that draws saved cards. Without it, or where it does not come in time, there is a new card to pay with. */
-function savedPart(): Promise<typeof Saved | null> {
-  const late = new Promise<null>((resolve) => setTimeout(resolve, SAVED_TIMEOUT_MS, null));
-  return (saved ??= Promise.race([load<typeof Saved>(SAVED, location.href).catch(() => null), late]));
-}
-
-function start(offer: Offer, link: Link, api: Api, sessionId: string, texts: Texts, view: View, locale: Locale): void {
-  const { strings } = texts;
-  const schemes = view.PaymentMethods.filter(isCard);
-  const events = { changed: () => checkout.tellEnabled(), submitted: () => void checkout.pay(), announce };
-  const form = new CardForm(strings, schemes.map((method) => method.Id), events);
-  let headingLevel: number | undefined;
-  const forms = new Forms(form, async () => {
-    const part = await savedPart();
-    if (part === null || headingLevel === undefined) return null;
-    const list = new part.SavedCards(strings, cardEntry(strings, locale, schemes), form.element, {
-      codeForm: (label, suffix, length) => new CodeForm(strings, events, label, suffix, length),
-      brandNamed,
-      drawingOf,
-      announce,
-      toggled: (contract) => checkout.toggle(contract),
-      remove: (contract) => checkout.remove(contract),
-      headingLevel,
-    });
-    show(list.element);
-    return list;
-  });
-  show(form.element);
-  // What there is to say has its place once the open method is known; the shell tells it first of all.
-  let begin = async (): Promise<void> => {
-    begin = async () => {};
-    await forms.prepare(view, true);
-    await checkout.start();
-    watchHeight((height) => link.send({ type: "size", height }));
-  };
-  const checkout = new Checkout(api, sessionId, link, forms, texts, locale, view);
-  link.listen((message) => {
-    if (message.type === "setup") {
-      forms.hideButton(message.hideSubmitButton);
-      ({ headingLevel } = message);
-    }
-    else if (message.type === "theme") applyTheme(document.documentElement, message.theme);
-    else if (message.type === "select") {
-      checkout.select(message.method);
-      void begin();
-    }
-    else if (message.type === "another") void checkout.payAnotherWay();
-    else if (message.type === "wallet") {
-      const answered = load<typeof Wallet>(WALLET, location.href).then((part) => part.answer(message.ask, view, offer.origin, link, checkout));
-      // The sheet closes.
-      answered.catch(() => link.send({ type: "wallet", session: {} }));
-    }
-    else void checkout.pay();
-  });
-  window.addEventListener("pageshow", (event) => {
-    if (event.persisted) void checkout.reload();
-  });
-  document.addEventListener("visibilitychange", () => checkout.checkExpiry());
-}
-
-/** Constructed style sheets need no permission of the page's CSP, and no request of their own. */
-function dress(): void {
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(tokensCss + frameCss);
-  document.adoptedStyleSheets = [sheet];
+async function refuse(link: Link, code: string, view: Embedded, { origin }: Offer, later: Promise<Strings | null>): Promise<void> {
+  const late = new Promise<null>((resolve) => setTimeout(resolve, WORDS_TIMEOUT_MS, null));
+  const loaded = load<typeof Payment>(PAYMENT, location.href).catch(() => null);
+  const [part, words] = [await Promise.race([loaded, late]), (await Promise.race([later, late])) ?? {}];
+  const message = "Message" in view ? view.Message : "";
+  link.fail(code, part?.causeOf(code, origin, message) ?? message, words["failedTitle"] ?? "", words[`failed.${code}`] ?? words["failed.other"] ?? "");
 }
 
 async function boot(script: string): Promise<void> {
   const offered = portOffer();
-  dress();
-  const query = new URLSearchParams(location.search);
-  const sessionId = query.get("session") ?? "";
-  const locale = resolveLocale([query.get("locale"), location.hash.slice(1), ...navigator.languages], Object.keys(FINGERPRINTS));
-  document.documentElement.lang = locale.format;
-  document.documentElement.dir = locale.direction;
-  const api = new Api(baseOf(script), sessionId);
+  addStyles(document, baseCss + payCss + frameCss);
   const view = embedded();
-  // Beside the texts, which are waited for as well.
-  if ("State" in view && view.SavedCards?.length) void savedPart();
-  const loading = Texts.load(api, `locales/${locale.tag}.json?${FINGERPRINTS[locale.tag]}`);
+  // The service chose the language, and wrote down where its texts are.
+  const [first = "", second = ""] = [...document.querySelectorAll("link")].map(({ href }) => href);
+  const loading = textsAt(first, "pay");
+  const later = (): Promise<Strings | null> => textsAt(second, "doneTitle");
+  const isShown = "State" in view && isPlain(view);
+  const beside = isShown ? null : { later: later(), part: load(PAYMENT, script).catch(() => null) };
+  if ("State" in view && view.SavedCards?.length) void saved();
   const offer = await offered;
   const link = new Link(offer.port);
   link.send({ type: "hello" });
-  const texts = await loading;
-  if (texts === null) return refuse(offer, link, null, "SERVICE_UNAVAILABLE");
-  if (!("State" in view)) return refuse(offer, link, texts, view.Code === "VALIDATION_ERROR" ? "SESSION_NOT_FOUND" : view.Code, view.Message);
-  if (!view.MerchantOrigins.includes(offer.origin)) return refuse(offer, link, texts, "ORIGIN_NOT_ALLOWED");
-  document.title = say(texts.strings, "frameTitle");
-  // A payment under way, or over, is followed even if nothing could pay it any more.
-  if (view.State === "CREATED" && view.PaymentMethods.length === 0) return refuse(offer, link, texts, "NO_PAYMENT_METHOD");
-  start(offer, link, api, sessionId, texts, view, locale);
+  const strings = await loading;
+  const code = refusalOf(view, offer, strings);
+  if (code !== "" || strings === null || !("State" in view)) return refuse(link, code, view, offer, beside?.later ?? later());
+  document.title = say(strings, "frameTitle");
+  await beside?.part;
+  start({ base: baseOf(script), offer, link, strings, address: second, view, isShown }, beside ? () => beside.later : later);
+}
+
+/** Puts the page's look on the form. The shell has checked the values; what could load anything is left out here as well. */
+function dress({ variables, scheme }: Theme): void {
+  const root = document.documentElement;
+  for (const [name, value] of Object.entries(variables)) if (name.startsWith("--")) root.style.setProperty(name, isSafeValue(value) ? value : "");
+  root.dataset["scheme"] = scheme;
+}
+
+/** Shows the form as soon as the shell has said how, which it does first of all; then has the part that pays. */
+function start(given: Pick<Frame, "base" | "offer" | "link" | "strings" | "address" | "view" | "isShown">, later: () => Promise<Strings | null>): void {
+  const { base, link, strings, view, isShown } = given;
+  const form = drawCardForm(strings);
+  let isBegun = false;
+  /** Whether the shopper has pressed the button of a form that cannot pay yet. */
+  let isPressed = false;
+  const setPressed = (pressed: boolean, text: string): void => {
+    isPressed = pressed;
+    form.element.setAttribute("aria-busy", String(pressed));
+    setNotice(form.notice, text);
+    if (text !== "") announce(text);
+  };
+  const begin = (): void => {
+    isBegun = true;
+    if (isShown) {
+      const amount = amountOf(view, document.documentElement.lang);
+      form.buttonText.textContent = say(strings, "pay", { amount });
+      form.total.textContent = say(strings, "total", { amount });
+      link.send({ type: "ready", model: viewModelOf(strings, view, false) });
+      watchHeight((height) => link.send({ type: "size", height }));
+    }
+    frame.later = later();
+    void insist<typeof Payment>(PAYMENT, base, () => {
+      if (isPressed) setPressed(false, say(strings, "notSent"));
+      return true;
+    }).then((part) => part?.begin(frame, isPressed));
+  };
+  const frame: Frame = {
+    ...kit,
+    ...given,
+    form,
+    said: [],
+    later: Promise.resolve(null),
+    submitted: () => setPressed(isShown, ""),
+    heard: (message) => {
+      frame.said.push(message);
+      if (message.type === "submit") frame.submitted();
+      if (message.type === "select" && !isBegun) begin();
+    },
+  };
+  form.element.addEventListener("submit", (event) => {
+    event.preventDefault();
+    frame.submitted();
+  });
+  show(form.element);
+  link.listen((message) => {
+    if (message.type === "theme") return dress(message.theme);
+    if (message.type === "setup") hideButton(form, message.hideSubmitButton);
+    frame.heard(message);
+  });
 }
 
 void boot((document.currentScript as HTMLScriptElement).src);

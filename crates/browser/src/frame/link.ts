@@ -21,8 +21,6 @@ export function portOffer(): Promise<Offer> {
 }
 
 export class Link {
-  private sent = "";
-
   constructor(private readonly port: MessagePort) {}
 
   listen(heard: (message: ShellMessage) => void): void {
@@ -33,13 +31,6 @@ export class Link {
 
   send(message: FrameMessage): void {
     this.port.postMessage(message);
-  }
-
-  /** Tells only changes. */
-  sendEnabled(enabled: boolean, method: string): void {
-    if (this.sent === `${enabled} ${method}`) return;
-    this.sent = `${enabled} ${method}`;
-    this.send({ type: "enabled", enabled, method });
   }
 
   /** The end, and why; an empty title leaves the words to the shell. `cause` says what the page's developer has to change. */

@@ -1,4 +1,4 @@
-// Small marks of card schemes and payment methods. We drew them of plain shapes; no file of a scheme was copied.
+// Small marks of the schemes and methods that the service offers. We drew them of plain shapes; no file of a scheme was copied.
 
 /** By id, in the form that `draw` in shared/mark.ts takes. */
 const DRAWINGS: Readonly<Record<string, string>> = {
@@ -8,14 +8,6 @@ const DRAWINGS: Readonly<Record<string, string>> = {
   DISC: "b fff|p f27a1a M36 12v12H13c10-1 19-5 23-12z|t 20232b 3 12.5 19 7 DISC|c f27a1a 26.5 9.8 3.6",
   JCB: "b fff|p 12519b M5 7a3 3 0 0 1 3-3h5v13a3 3 0 0 1-3 3H5z|p c4162e M14 7a3 3 0 0 1 3-3h5v13a3 3 0 0 1-3 3h-5z|p 2c8a3d M23 7a3 3 0 0 1 3-3h5v13a3 3 0 0 1-3 3h-5z|t fff 7.5 14.7 4 7 J|t fff 15.7 14.7 5 7 C|t fff 24.7 14.7 5 7 B",
   DINERS: "b fff|c 0f4ea0 18 12 9|c fff 18 12 7|p 0f4ea0 M16.5 6.9a5.3 5.3 0 0 0 0 10.2zM19.5 6.9a5.3 5.3 0 0 1 0 10.2z",
-  UNIONPAY: "b fff|p d3202f M8 3h8l-4 18H4z|p 13497f M16 3h8l-4 18h-8z|p 0b7f84 M24 3h8l-4 18h-8z|t fff 12 14.6 12 7 UP",
-  MAESTRO: "b fff|c 1387c9 14 12 7.5|c e0362c 22 12 7.5|p 6f5aa8 M18 5.66a7.5 7.5 0 0 1 0 12.68a7.5 7.5 0 0 1 0-12.68z",
-  ELO: "b 16181d|p f5c518 M11 8a8 8 0 0 1 9-3.7l-1 3.1a5 5 0 0 0-5 2z|p 23a7df M21.5 5a8 8 0 0 1 4 9l-3.2-1a5 5 0 0 0-2.3-5.2z|p e5352d M24 17a8 8 0 0 1-10.5 1.6l2-2.7a5 5 0 0 0 6.3-1z",
-  HIPERCARD: "b b3131b|p fff M11 5h4v5h6V5h4v14h-4v-5.5h-6V19h-4z",
-  MIR: "b fff|p 1b8f4d M5 8h3l2 4 2-4h3v8h-2.6v-4l-1.6 3h-1.6l-1.6-3v4H5zM16.5 8h2.5v4l3-4h2.5v8H22v-4l-3 4h-2.5zM26 8h5.5a3 3 0 0 1-3 3.6V16H26z",
-  RUPAY: "b fff|t 1d2b6b 3.5 15 17 8 Ru|p f07f1c M22 5h3.5L31 12l-5.5 7H22l4-7z|p 17894a M27 5h2l5 7-5 7h-2l4.5-7z",
-  TROY: "b 0d9aa6|c fff 12 12 5|c 0d9aa6 12 12 2.6|p fff M20 8h11v2.6h-4V17h-3v-6.4h-4z",
-  DANKORT: "b fff|p d4202f M4 12a8 8 0 0 1 8-8h12a8 8 0 0 1 0 16H12a8 8 0 0 1-8-8z|p fff M11 8h4a4 4 0 0 1 0 8h-4zM20 8h2.5v3l2.7-3h3l-3.5 4 3.5 4h-3l-2.7-3v3H20z",
   PAYPAL: "b fff|p 14357d M13 4h7.5c3.5 0 5 2 4.5 4.8-.6 3.4-3 5-6.5 5h-2.7L14.9 19H10.6z|p 3f8fdc M16.5 8h6.8c3 0 4.2 1.9 3.7 4.4-.5 3-2.7 4.5-5.8 4.5h-2l-.8 4.1h-3.7l.6-3.4h2l.9-4.4h1.9c3.2 0 5.5-1.5 6.1-4.7z",
   IDEAL: "b fff|p 20232b M9 4h10a8 8 0 0 1 0 16H9a1 1 0 0 1-1-1V5a1 1 0 0 1 1-1z|p d5186c M15 6.5h4a5.5 5.5 0 0 1 0 11h-4z|c fff 11.5 9 1.8|p fff M10 12h3v5.5h-3z",
 };

@@ -1,5 +1,5 @@
 import { rightToLeft } from "../../languages.json";
-import type { View } from "./api";
+import type { View } from "../payment/api";
 
 type Amount = Pick<View, "TotalAmount" | "Currency" | "MinorUnits">;
 

@@ -9,11 +9,6 @@ export function announce(message: string): void {
   live.textContent = live.textContent === message ? `${message}\u00a0` : message;
 }
 
-/** Calls back once the frame is drawn. While the shell hides it, nothing in it is announced or can have the focus. */
-export function whenDrawn(run: () => void): void {
-  requestAnimationFrame(() => requestAnimationFrame(run));
-}
-
 /** Shows `content`. */
 export function show(content: HTMLElement): void {
   part("app").append(content);

@@ -1,9 +1,8 @@
 // The view model of the shell: the methods of the Session and the texts around them.
 
-import type { Locale } from "../shared/locale";
 import { CARDS, type ViewModel, type Method } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
-import type { View } from "./api";
+import type { View } from "../payment/api";
 import { drawingOf } from "./marks";
 import { amountOf } from "./money";
 
@@ -12,8 +11,8 @@ type Offered = View["PaymentMethods"][number];
 export const isCard = (method: Offered): boolean => method.Class === "Card";
 
 /** All card schemes together. */
-export function cardEntry(strings: Strings, locale: Locale, schemes: readonly Offered[]): Method {
-  const names = new Intl.ListFormat(locale.format).format(schemes.map((method) => method.Name));
+export function cardEntry(strings: Strings, schemes: readonly Offered[]): Method {
+  const names = new Intl.ListFormat(document.documentElement.lang).format(schemes.map((method) => method.Name));
   const marks = schemes.map((method) => [drawingOf(method.Id), method.Name] as const);
   return { id: CARDS, name: say(strings, "card"), icon: "card", drawing: "", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
 }
@@ -37,17 +36,18 @@ function entry(strings: Strings, { Id, Name, Class }: Offered, amount: string): 
 }
 
 /** All card schemes are one entry, the first; the others follow in the Session's order. `listed` are entries that the frame draws. */
-export function viewModelOf(strings: Strings, locale: Locale, { SavedCards: _saved, ...view }: View, listed: boolean): ViewModel {
-  const amount = amountOf(view, locale.format);
+export function viewModelOf(strings: Strings, { SavedCards: _saved, ...view }: View, listed: boolean): ViewModel {
+  const { lang, dir } = document.documentElement;
+  const amount = amountOf(view, lang);
   const schemes = view.PaymentMethods.filter(isCard);
   const others = view.PaymentMethods.filter((method) => !isCard(method)).map((method) => entry(strings, method, amount));
   return {
-    lang: locale.format,
-    dir: locale.direction,
+    lang,
+    dir,
     frameTitle: say(strings, "frameTitle"),
     testMode: view.Sandbox ? say(strings, "testMode") : "",
     listed,
-    methods: schemes.length > 0 ? [cardEntry(strings, locale, schemes), ...others] : others,
+    methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
     view,
     strings,
   };

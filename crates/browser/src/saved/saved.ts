@@ -1,16 +1,17 @@
 // Entry of saved.js: what only shoppers with saved cards need. The frame loads it when there are some, and draws its own accordion then:
 // the codes that are asked for are seen by nobody else, and the merchant's page learns nothing of the cards.
 
-import type { SavedCard, View } from "../frame/api";
-import type { Brand } from "../frame/brands";
-import type { CardList } from "../frame/forms";
-import type { PayForm } from "../frame/pay-form";
+import type { SavedCard, View } from "../payment/api";
+import type { Brand } from "../payment/brands";
+import type { CardList } from "../payment/forms";
+import type { PayForm } from "../payment/pay-form";
 import { h, type Child } from "../shared/dom";
 import { Entry } from "../shared/entry";
 import type { Method } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
 import { addStyles } from "../shared/styles";
 import accordionCss from "../shared/accordion.css";
+import plainCss from "../shared/plain.css";
 import { Removal } from "./removal";
 import css from "./saved.css";
 
@@ -46,7 +47,7 @@ export class SavedCards implements CardList {
 
   /** `card` is the entry of a new card, whose form is `form`. */
   constructor(private readonly strings: Strings, private readonly card: Method, form: HTMLElement, private readonly frame: Frame) {
-    addStyles(form, accordionCss + css);
+    addStyles(document, accordionCss + plainCss + css);
     this.test.textContent = say(strings, "testMode");
     this.element.append(this.add("", card, form, null).element);
   }
@@ -107,8 +108,7 @@ export class SavedCards implements CardList {
 
   private add(contract: string, method: Method, form: HTMLElement, removal: Removal | null): Entry {
     const { toggled, headingLevel } = this.frame;
-    const events = { toggled: () => toggled(contract), pressed: () => {}, hideButtons: true, headingLevel };
-    const entry = new Entry(method, events, [form, removal && removal.element]);
+    const entry = new Entry(method, headingLevel, () => toggled(contract), form, removal && removal.element);
     entry.show(method);
     this.shown.set(contract, { entry, removal });
     return entry;

@@ -9,12 +9,9 @@ declare module "*.css" {
 declare const WALLET: readonly [string, string];
 declare const SAVED: readonly [string, string];
 declare const DIALOG: readonly [string, string];
+declare const PROGRESS: readonly [string, string];
+declare const PAYMENT: readonly [string, string];
 declare const FALLBACK: readonly [string, string];
-
-declare module "virtual:locales" {
-  /** Of the first file of each language, by its tag, e.g. "en", "pt-BR". */
-  export const FINGERPRINTS: Readonly<Record<string, string>>;
-}
 
 declare module "virtual:fallback" {
   /** By the tags of all languages: a title and a text for a drop-in that could not load. */

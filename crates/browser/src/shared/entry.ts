@@ -1,23 +1,12 @@
-// One entry of the accordion: a heading that opens and closes a panel. The card's panel holds the frame, and a saved card's its form; that of
-// any other method says what will happen and has a button.
+// One entry of an accordion: a heading that opens and closes a panel. The card's panel holds the frame, and a saved card's its form.
 
-import { BANK, CARD, CHEVRON, h, icon, LATER, LEAVE, payButton, setNotice, setState, type Attributes, type Child } from "./dom";
+import { BANK, CARD, CHEVRON, h, icon, LATER, LEAVE, setState, type Attributes, type Child } from "./dom";
 import { draw } from "./mark";
 import type { Method } from "./protocol";
 
 const ICONS: Readonly<Record<Method["icon"], string>> = { card: CARD, leave: LEAVE, bank: BANK, later: LATER };
 
-export interface EntryEvents {
-  /** The heading of `method` was pressed. */
-  readonly toggled: (method: string) => void;
-  /** A button of ours was pressed. */
-  readonly pressed: () => void;
-  readonly hideButtons: boolean;
-  /** Of what titles a part of the drop-in; 0 for none. */
-  readonly headingLevel: number;
-}
-
-/** A title of a part; a heading for assistive technology where the page wants one. */
+/** A title of a part, of level `level`; a heading for assistive technology where the page wants one, 0 for none. */
 export function heading(level: number, attributes: Attributes, ...children: Child[]): HTMLElement {
   return h("div", { class: "title", ...(level > 0 && { role: "heading", "aria-level": String(level) }), ...attributes }, ...children);
 }
@@ -28,36 +17,29 @@ export type Drawn = Pick<Method, "id" | "icon" | "drawing">;
 export class Entry {
   readonly element: HTMLElement;
   readonly toggle: HTMLButtonElement;
-  private readonly head: HTMLElement;
+  /** What the panel shows. */
+  readonly body: HTMLElement;
   private readonly panel: HTMLElement;
   private readonly marks = h("span", { class: "marks", role: "img" });
   private readonly name = h("span", { class: "bone label" });
-  private readonly line = h("p", { class: "line" });
-  private readonly notice = h("div", { class: "notice", hidden: true });
-  private readonly label = h("span");
-  private readonly button = payButton("button", this.label);
 
-  constructor({ id, icon: shape, drawing }: Drawn, events: EntryEvents, content?: readonly Child[]) {
+  /** `toggled` hears that the heading of the entry was pressed. */
+  constructor({ id, icon: shape, drawing }: Drawn, headingLevel: number, toggled: (id: string) => void, ...content: Child[]) {
     const key = id.toLowerCase();
     const panel = `${key}-panel`;
     const sign = drawing ? draw(drawing, "") : icon("method", ICONS[shape]);
     this.toggle = h("button", { type: "button", class: "toggle", id: key, "aria-controls": panel }, sign, this.name, icon("chevron", CHEVRON));
-    this.toggle.addEventListener("click", () => events.toggled(id));
-    this.head = h("div", { class: "head" }, heading(events.headingLevel, {}, this.toggle), this.marks);
-    this.button.addEventListener("click", events.pressed);
-    this.button.hidden = events.hideButtons;
-    const body = h("div", { class: "body" }, ...(content ?? [this.line, this.notice, this.button]));
-    this.panel = h("div", { id: panel, class: "panel", role: "group", "aria-labelledby": key }, h("div", { class: "clip" }, body));
-    this.element = h("div", { class: "entry" }, this.head, this.panel);
+    this.toggle.addEventListener("click", () => toggled(id));
+    this.body = h("div", { class: "body" }, ...content);
+    this.panel = h("div", { id: panel, class: "panel", role: "group", "aria-labelledby": key }, h("div", { class: "clip" }, this.body));
+    this.element = h("div", { class: "entry" }, h("div", { class: "head" }, heading(headingLevel, {}, this.toggle), this.marks), this.panel);
     this.setOpen(false);
   }
 
-  show(method: Method): void {
-    this.setName(method.name);
-    this.marks.setAttribute("aria-label", method.accepted);
-    this.marks.replaceChildren(...method.marks.map(([drawing, name]) => draw(drawing, name)));
-    this.line.textContent = method.line;
-    this.label.textContent = method.button;
+  show({ name, accepted, marks }: Method): void {
+    this.setName(name);
+    this.marks.setAttribute("aria-label", accepted);
+    this.marks.replaceChildren(...marks.map(([drawing, text]) => draw(drawing, text)));
   }
 
   setName(...name: Child[]): void {
@@ -65,17 +47,17 @@ export class Entry {
     this.name.replaceChildren(...name.map((part) => part ?? ""));
   }
 
-  get open(): boolean {
+  get isOpen(): boolean {
     return this.toggle.getAttribute("aria-expanded") === "true";
   }
 
   /** Without heading and border: what is in the panel draws entries of its own, and is always in sight. */
   setBare(bare: boolean): void {
     this.element.classList.toggle("bare", bare);
-    this.setOpen(this.open);
+    this.setOpen(this.isOpen);
   }
 
-  get bare(): boolean {
+  get isBare(): boolean {
     return this.element.classList.contains("bare");
   }
 
@@ -86,20 +68,10 @@ export class Entry {
 
   setOpen(open: boolean): void {
     this.toggle.setAttribute("aria-expanded", String(open));
-    this.panel.inert = !open && !this.bare;
+    this.panel.inert = !open && !this.isBare;
   }
 
   setBusy(busy: boolean): void {
     setState(this.toggle, "aria-disabled", busy);
-    setState(this.button, "aria-busy", busy);
-  }
-
-  /** A button at rest says that it does nothing for now. */
-  setEnabled(enabled: boolean): void {
-    setState(this.button, "aria-disabled", !enabled);
-  }
-
-  setNotice(text: string): void {
-    setNotice(this.notice, text);
   }
 }

@@ -1,5 +1,5 @@
-// Loads the parts that only some shoppers need. What a page checks of the script that it loads holds for them too: a part whose
-// bytes are others than those of this build never runs.
+// Loads the parts that only some shoppers need, or that are needed only once the form is there. What a page checks of the script that it loads
+// holds for them too: a part whose bytes are others than those of this build never runs.
 
 /** Its address beside the running script, and the digest of its bytes; build.mjs writes both down. */
 export type LazyModule = readonly [address: string, digest: string];
@@ -10,9 +10,12 @@ const nonce = document.currentScript?.nonce ?? "";
 /** Some browsers might never say how the check went; then it is seen to where the part runs. */
 const PRELOAD_TIMEOUT_MS = 3_000;
 
-/** The part, from the folder of `base`. Fails where it cannot be had, or is another. */
-export async function load<T>([address, integrity]: LazyModule, base: string | URL): Promise<T> {
-  const { href } = new URL(address, base);
+/** Between tries to load a part, in milliseconds; the last one for as long as it takes. */
+const PAUSES_MS = [500, 1000, 2000, 4000];
+
+/** The part, from the folder of `base`. Fails where it cannot be had, or is another. `tries` have failed: browsers keep what became of an address. */
+export async function load<T>([address, integrity]: LazyModule, base: string | URL, tries = 0): Promise<T> {
+  const { href } = new URL(address + (tries > 0 ? `&${tries}` : ""), base);
   const link = document.createElement("link");
   try {
     // A browser without preloading of modules cannot check them.
@@ -27,5 +30,17 @@ export async function load<T>([address, integrity]: LazyModule, base: string | U
     return (await import(href)) as T;
   } finally {
     link.remove();
+  }
+}
+
+/** The same, tried until it has come. `missed` hears of each try that failed, and says whether to go on; when not, there is no part. */
+export async function insist<T>(part: LazyModule, base: string | URL, missed: (tries: number) => boolean): Promise<T | null> {
+  for (let tries = 0; ; ) {
+    try {
+      return await load<T>(part, base, tries);
+    } catch {
+      if (!missed(++tries)) return null;
+      await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[Math.min(tries, PAUSES_MS.length) - 1]));
+    }
   }
 }

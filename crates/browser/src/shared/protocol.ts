@@ -4,7 +4,7 @@
 // code, expiry or name: the guards below are the whole vocabulary, and both sides drop what they do not know.
 
 import type { Strings } from "./strings";
-import type { View } from "../frame/api";
+import type { View } from "../payment/api";
 import type { Theme } from "./theme";
 
 export const PROTOCOL = 2;

@@ -1,5 +1,7 @@
 // The 21 style variables (docs/SPECIFICATION.md#drop-in-styles): their names, what may pass for a value, and how a look is applied to an element.
 
+import { isSafeValue } from "./safe-value";
+
 function box(part: string): string[] {
   return ["color", "radius", "top-width", "right-width", "bottom-width", "left-width"].map((what) => `--${part}--border-${what}`);
 }
@@ -15,13 +17,16 @@ export const VARIABLES: readonly string[] = [
   "--button--border-radius",
 ];
 
-const PLAIN = /^[#\w\s.,%()/+-]{1,64}$/;
-const REACHING_OUT = /(?:url|image|set|var|env|attr)\s*\(/i;
+const MAX_LENGTH = 64;
 const FONTS = /^[\p{L}\d\s,"'-]{1,200}$/u;
 /** What a page that never chose a font reports; ours is calmer. */
 const UNCHOSEN_FONT = /^"?(?:times(?: new roman)?|serif)"?$/i;
 
-/** How a container looks: what the shell reads from the merchant's page and relays to the frame. */
+/** What base.css and the parts' style sheets go by: tokens.css makes it of the variables, for the shell, which tells the frame. */
+const TOKENS = "primary hover header content text muted line input input-text input-line input-radius button-radius error good notice notice-line notice-text on-primary on-hover font"
+  .split(" ").map((what) => `--d-${what}`);
+
+/** How a container looks. */
 export interface Theme {
   readonly variables: Readonly<Record<string, string>>;
   readonly scheme: "light" | "dark";
@@ -32,7 +37,7 @@ export interface Theme {
 /** Whether `value` is a plain CSS value of the variable's kind that cannot load anything. */
 function isSafe(name: string, value: string): boolean {
   const property = name.endsWith("width") ? "border-top-width" : name.endsWith("radius") ? "border-top-left-radius" : "color";
-  return PLAIN.test(value) && !REACHING_OUT.test(value) && CSS.supports(property, value);
+  return value.length <= MAX_LENGTH && isSafeValue(value) && CSS.supports(property, value);
 }
 
 /** Puts a theme on our root element. What is missing or unsafe is unset, so that the style sheet's own default applies. */
@@ -46,6 +51,12 @@ export function applyTheme(element: HTMLElement, theme: Theme): void {
   style.setProperty("--d-font", chosen ? `${theme.font}, sans-serif` : "");
   element.dataset["scheme"] = theme.scheme;
   inkButtons(element);
+}
+
+/** The look of `element` after `applyTheme`, for the frame. */
+export function resolvedTheme(element: Element, { scheme }: Theme): Theme {
+  const style = getComputedStyle(element);
+  return { variables: Object.fromEntries([...VARIABLES, ...TOKENS].map((name) => [name, style.getPropertyValue(name)])), scheme, font: "" };
 }
 
 /** Button ink follows the merchant's colours, so that its text stays readable on any of them. `element` is in the document. */

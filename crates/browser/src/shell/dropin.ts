@@ -2,15 +2,14 @@
 
 import { ENGLISH } from "virtual:fallback";
 import { isWebAddress } from "../shared/address";
-import { load } from "../shared/lazy-module";
-import { CARDS, isFrameMessage, PROTOCOL, type Detail, type ViewModel, type FrameMessage, type PortOffer, type ShellMessage } from "../shared/protocol";
-import { applyTheme } from "../shared/theme";
-import { diagnose, watchPolicy, type Diagnosis } from "./diagnosis";
+import { insist, load } from "../shared/lazy-module";
+import { CARDS, isFrameMessage, PROTOCOL, type Detail, type FrameMessage, type PortOffer, type ShellMessage, type ViewModel } from "../shared/protocol";
+import { applyTheme, resolvedTheme } from "../shared/theme";
 import type { Options } from "./options";
 import { readTheme, watchTheme } from "./theme";
 import { View } from "./view";
 import type * as Fallback from "../fallback/fallback";
-import type * as Wallet from "../wallet/wallet";
+import type * as Progress from "../progress/progress";
 
 /** Longer than all tries to load the frame and its texts. */
 const HANDSHAKE_MS = 35_000;
@@ -18,7 +17,8 @@ const HANDSHAKE_MS = 35_000;
 const HELLO_MS = 700;
 /** Before another try to load a frame whose service was in trouble. */
 const PAUSES_MS = [500, 1000, 2000];
-
+/** After this many the page's developer hears that a part does not come. */
+const MAX_QUIET_TRIES = 4;
 /** The shopper does not wait longer than this for words in another language than English. */
 const WORDS_TIMEOUT_MS = 1_000;
 
@@ -31,13 +31,10 @@ function tell(callback: () => void): void {
   }
 }
 
-type Away = Extract<FrameMessage, { type: "away" }>;
-
-/**
- * Whether the bank's page may be nested here. On a page that is isolated from other origins a bank is shown only by browsers that
- * can frame it without its cookies.
- */
-const canNest = (): boolean => !crossOriginIsolated || "credentialless" in HTMLIFrameElement.prototype;
+/** Tells the page's developer. */
+function report(code: string, cause: string): void {
+  console.error(`Dropin: ${code}: ${cause}`);
+}
 
 export class Dropin {
   private readonly view: View;
@@ -46,7 +43,6 @@ export class Dropin {
   /** Runs until the frame says hello; `undefined` from then on. */
   private hello: ReturnType<typeof setTimeout> | undefined;
   private tries = 0;
-  private stopPolicy: () => void;
   /** Whether `onReady` was called. */
   private readySent = false;
   private stopWatching: () => void = () => {};
@@ -58,7 +54,11 @@ export class Dropin {
   private enabled = false;
   /** What `onChange` was told last. */
   private change = "";
-  private wallet: Wallet.WalletButton | undefined;
+  /** Draws what follows the form; what there is for it to do meanwhile waits. */
+  private progress: Progress.Progress | undefined;
+  private waiting: ((progress: Progress.Progress) => void)[] | undefined;
+  /** Where the shopper has to go at once, should the part that shows it not come. */
+  private away = "";
   /** Whether nothing of it is heard of any more. */
   private retired = false;
 
@@ -73,16 +73,12 @@ export class Dropin {
     // A page that draws itself anew must not make its shopper choose again.
     this.selected = earlier?.options.id === options.id ? earlier.selected : CARDS;
     const source = new URL("frame.html", base);
-    const lang = document.documentElement.lang;
-    const locale = (options.locale ?? (lang || navigator.language)).replaceAll("-", "_");
+    // In this order; the service chooses the first that there are texts for.
+    const locale = this.languages().join().replaceAll("-", "_");
     source.search = new URLSearchParams({ session: options.id, locale }).toString();
-    // For the frame alone: the page's language, should there be no texts in the wanted one.
-    source.hash = lang;
-    const toggled = (method: string): void => this.select(this.selected === method ? "" : method);
-    const { hideSubmitButton, headingLevel } = options;
-    this.view = new View(source.href, { toggled, pressed: () => this.submitPayment(), hideButtons: hideSubmitButton === true, headingLevel });
+    this.view = new View(source.href, options.headingLevel, (method) => this.select(this.selected === method ? "" : method));
     this.view.frame.addEventListener("load", () => this.connect(source.origin));
-    this.stopPolicy = watchPolicy(source, (diagnosis) => this.refuse(diagnosis));
+    document.addEventListener("securitypolicyviolation", this.blocked);
     this.awaitFrame();
     this.view.mount(root);
     applyTheme(this.view.element, readTheme(host));
@@ -114,7 +110,11 @@ export class Dropin {
     this.stopTimer();
     this.disconnect();
     this.stopPolicy();
-    this.wallet?.abort();
+    this.progress?.stop();
+  }
+
+  private stopPolicy(): void {
+    document.removeEventListener("securitypolicyviolation", this.blocked);
   }
 
   private disconnect(): void {
@@ -148,22 +148,33 @@ export class Dropin {
     this.watch();
   }
 
+  /** The page's own Content-Security-Policy has blocked something, maybe the frame. */
+  private readonly blocked = (event: SecurityPolicyViolationEvent): void => {
+    const { origin } = this.base;
+    const directive = event.effectiveDirective;
+    if (event.disposition !== "enforce" || !event.blockedURI.startsWith(origin) || !/^(?:frame|child|default)-src/.test(directive)) return;
+    this.refuse("FRAME_BLOCKED", `This page's Content-Security-Policy (${directive}) blocks the card form. Extend its frame-src directive: frame-src ${origin}`);
+  };
+
   /** The frame has loaded, and its script does not run. */
   private async findCause(): Promise<void> {
-    const { port } = this;
-    const diagnosis = await diagnose(this.base, this.options.id);
+    const { port, base } = this;
+    const part = await this.fallback();
+    const diagnosis = part ? await part.diagnose(base, this.options.id) : { code: "FRAME_UNAVAILABLE", cause: `Nothing answers at ${base.href}` };
     // Meanwhile it may have spoken, be ready, or be another.
-    if (this.hello === undefined || this.state !== "loading" || this.port !== port || port === null) return;
+    if (this.hello === undefined || this.port !== port || port === null) return;
     const pause = PAUSES_MS[this.tries++];
-    if (diagnosis === null && pause !== undefined) {
-      this.hello = setTimeout(() => this.view.loadAgain(this.tries), pause);
-    } else {
-      this.refuse(diagnosis ?? { code: "SERVICE_UNAVAILABLE", cause: "The payment service did not answer. Its /readyz says why." });
-    }
+    if (diagnosis !== null) this.refuse(diagnosis.code, diagnosis.cause);
+    else if (pause !== undefined) this.hello = setTimeout(() => this.view.loadAgain(this.tries), pause);
+    else this.refuse("SERVICE_UNAVAILABLE", "The payment service did not answer. Its /readyz says why.");
   }
 
-  private refuse({ code, cause }: Diagnosis): void {
+  private refuse(code: string, cause: string): void {
     if (this.state === "loading") this.fail(code, cause, "", "");
+  }
+
+  private fallback(): Promise<typeof Fallback | null> {
+    return load<typeof Fallback>(FALLBACK, this.base).catch(() => null);
   }
 
   private watch(): void {
@@ -200,44 +211,71 @@ export class Dropin {
     if (now === this.sentTheme) return;
     this.sentTheme = now;
     applyTheme(this.view.element, theme);
-    this.send({ type: "theme", theme });
+    this.send({ type: "theme", theme: resolvedTheme(this.view.element, theme) });
   }
 
   private heard(message: FrameMessage): void {
     if (this.state === "over") return;
-    this.wallet?.heard(message);
     switch (message.type) {
       case "hello":
         this.stopPolicy();
         clearTimeout(this.hello);
         this.hello = undefined;
         return;
-      case "ready":
-        return this.show(message.model);
       case "size":
         return this.view.setHeight(message.height);
       case "choose":
         return this.select(message.open ? CARDS : "");
       case "enabled":
         return this.setEnabled(message.enabled, message.method);
-      case "busy":
-        this.busy = message.busy;
-        return this.view.setBusy(message.busy, message.text);
-      case "notice":
-        return this.view.setNotice(this.selected, message.text);
-      case "status":
-        return this.view.showStatus(message.title, message.text);
-      case "away":
-        this.view.showStatus(message.title, message.text, { goOn: () => this.goTo(message), another: () => this.send({ type: "another" }) });
-        if (message.now) this.goTo(message);
-        return;
-      case "done":
-        this.end("done", message.title, message.text, message.details);
-        return tell(() => this.options.onSuccess(Object.freeze({ ...message.paid })));
       case "fail":
+        this.progress?.heard(message);
         if (message.title !== "") this.view.speak(message.lang, message.dir);
         return this.fail(message.code, message.cause, message.title, message.text);
+      case "done":
+        this.progress?.heard(message);
+        this.end("done", message.title, message.text, message.details);
+        return tell(() => this.options.onSuccess(Object.freeze({ ...message.paid })));
+      case "ready":
+        this.show(message.model);
+        break;
+      case "busy":
+        this.busy = message.busy;
+        this.view.setBusy(message.busy);
+        break;
+      case "away":
+        this.away = message.now ? message.url : "";
     }
+    this.draw((progress) => progress.heard(message));
+  }
+
+  /** Has the part that draws what follows the form do something; loads it when it is not there. */
+  private draw(run: (progress: Progress.Progress) => void): void {
+    if (this.progress) return run(this.progress);
+    if (this.waiting) return void this.waiting.push(run);
+    this.waiting = [run];
+    void insist<typeof Progress>(PROGRESS, this.base, (tries) => this.missed(tries)).then((part) => {
+      // Should the page put the drop-in back, its frame says everything anew.
+      if (part === null) this.waiting = undefined;
+      if (part === null || this.retired) return;
+      const { base, options, view } = this;
+      this.progress = new part.Progress(view, {
+        base,
+        session: options.id,
+        hideButtons: options.hideSubmitButton === true,
+        pressed: () => this.submitPayment(),
+        send: (message) => this.send(message),
+        selected: () => this.selected,
+      });
+      for (const waiting of this.waiting ?? []) waiting(this.progress);
+    });
+  }
+
+  /** That part did not come. It is asked for again, but a bank that waits for the shopper is gone to at once. */
+  private missed(tries: number): boolean {
+    if (tries === MAX_QUIET_TRIES) report("SCRIPT_BLOCKED", `${this.base.href}progress.js cannot be loaded, so that nothing but the card form is shown. It is tried again.`);
+    if (isWebAddress(this.away)) location.assign(this.away);
+    return !this.retired && this.host.isConnected;
   }
 
   private show(model: ViewModel): void {
@@ -246,7 +284,6 @@ export class Dropin {
     this.state = "ready";
     this.view.setLoading(false);
     this.view.showModel(model);
-    void this.offerWallet(model);
     const { methods } = model;
     // What is no longer offered cannot stay chosen, and where there is nothing to choose it is chosen.
     const offered = this.selected === "" || methods.some(({ id }) => id === this.selected);
@@ -260,16 +297,6 @@ export class Dropin {
     }
   }
 
-  /** The wallet's part is loaded where there is a wallet. */
-  private async offerWallet(model: ViewModel): Promise<void> {
-    if (model.view.TokenMethods?.length && "ApplePaySession" in window) {
-      // From our address: a script that the page loads without CORS has none of its own to begin from.
-      const part = await load<typeof Wallet>(WALLET, this.base).catch(() => null);
-      if (part !== null && this.state === "ready") this.wallet ??= new part.WalletButton(this.view.accordion, (ask) => this.send({ type: "wallet", ask }));
-    }
-    this.wallet?.show(model);
-  }
-
   private select(method: string): void {
     if (this.state === "over" || this.busy || this.selected === method) return;
     this.choose(method);
@@ -279,18 +306,6 @@ export class Dropin {
     this.selected = method;
     this.view.setSelected(method);
     this.send({ type: "select", method });
-  }
-
-  /** Takes the shopper where the payment goes on: the bank's page in a dialog, any other in place of this page. */
-  private goTo({ url, challenge }: Away): void {
-    const leave = (): void => {
-      this.view.closeChallenge();
-      if (isWebAddress(url)) location.assign(url);
-    };
-    if (!challenge || !canNest()) return leave();
-    const source = new URL("challenge.html", this.base);
-    source.search = new URLSearchParams({ session: this.options.id, ...(crossOriginIsolated && { isolated: "1" }) }).toString();
-    void this.view.openChallenge(source, leave);
   }
 
   private setEnabled(enabled: boolean, method = this.selected): void {
@@ -303,7 +318,7 @@ export class Dropin {
     }
     if (this.enabled === enabled) return;
     this.enabled = enabled;
-    this.view.setEnabled(enabled);
+    this.draw((progress) => progress.setEnabled(enabled));
     tell(() => this.options.onSubmitEnabledChange?.(enabled));
   }
 
@@ -312,22 +327,19 @@ export class Dropin {
     // What is drawn in the end follows the page's colours like anything before.
     this.watch();
     this.setEnabled(false);
-    this.view.showEnd(kind, title, text, details, () => this.goOn());
-  }
-
-  /** The shopper has read the details of a transfer. A page that stays sees a plain word of thanks in their place. */
-  private goOn(): void {
-    this.view.showThanks();
-    tell(() => this.options.onContinue?.());
+    const end = this.view.showEnd(kind, title, text);
+    this.draw((progress) => progress.dress(end, details, () => tell(() => this.options.onContinue?.())));
   }
 
   /** `cause` is told to the page's developer; the shopper, and `onFailure`, hear the words for shoppers. */
   private fail(errorCode: string, cause: string, title: string, text: string): void {
     // Taken away in the task that drew it, before anything was watched.
     if (!this.host.isConnected) return this.leave();
-    if (cause !== "") console.error(`Dropin: ${errorCode}: ${cause}`);
+    if (this.state === "over") return;
+    if (cause !== "") report(errorCode, cause);
     if (text !== "") return this.endFailed(errorCode, title, text);
-    this.stop();
+    // Heard of no more, though there is nothing to read yet.
+    this.state = "over";
     void this.ownWords().then((words) => {
       if (this.retired || !this.host.isConnected) return;
       this.view.speak(words.lang, words.dir);
@@ -340,14 +352,16 @@ export class Dropin {
     tell(() => this.options.onFailure?.({ errorCode, errorMessage }));
   }
 
-  /** What to say without the frame's texts: in English at once, in another language from a part of ours that is loaded only then. */
+  /** What to say without the frame's texts: from a part of ours that is loaded only then, or in English. */
   private async ownWords(): Promise<Fallback.Words> {
-    const [title, text] = ENGLISH;
-    const english = { lang: "en", dir: "ltr", title, text };
-    const languages = [this.options.locale, document.documentElement.lang, ...navigator.languages].filter((language) => language !== undefined);
-    if (/^en(?![a-z])/i.test(languages.find((language) => language !== "") ?? "")) return english;
     const late = new Promise<null>((resolve) => setTimeout(resolve, WORDS_TIMEOUT_MS, null));
-    const part = await Promise.race([load<typeof Fallback>(FALLBACK, this.base).catch(() => null), late]);
-    return part?.wordsIn(languages) ?? english;
+    const part = await Promise.race([this.fallback(), late]);
+    const [title, text] = ENGLISH;
+    return part?.wordsIn(this.languages()) ?? { lang: "en", dir: "ltr", title, text };
+  }
+
+  /** What the shopper may read, first of all what the page wants. */
+  private languages(): string[] {
+    return [this.options.locale ?? "", document.documentElement.lang, ...navigator.languages].filter(Boolean);
   }
 }

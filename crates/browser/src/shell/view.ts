@@ -1,63 +1,44 @@
-// What the shell draws on the merchant's page: an accordion of payment methods with a skeleton under the frame; in its place,
-// how the payment stands; and in the end a final panel.
+// What the shell draws on the merchant's page: an accordion of payment methods with a skeleton under the frame, and in the end a final panel.
+// Everything else is drawn by progress.ts, once the form is there.
 
-import { CHECK, CROSS, h, icon, setNotice, type Child } from "../shared/dom";
-import { load } from "../shared/lazy-module";
-import { CARDS, type Detail, type ViewModel, type Method } from "../shared/protocol";
-import { say, type Strings } from "../shared/strings";
-import { detailList } from "./bank";
-import { Entry, heading, type Drawn, type EntryEvents } from "../shared/entry";
+import { h, type Child } from "../shared/dom";
+import { CARDS, type Method, type ViewModel } from "../shared/protocol";
+import { addStyles } from "../shared/styles";
+import type { Strings } from "../shared/strings";
+import { Entry, heading, type Drawn } from "../shared/entry";
+import baseCss from "../shared/base.css";
 import accordionCss from "../shared/accordion.css";
 import tokensCss from "../shared/tokens.css";
 import shellCss from "./shell.css";
-import type * as Dialog from "../dialog/dialog";
-
-let sheet: CSSStyleSheet | undefined;
-
-/** One sheet for all instances. Constructed style sheets need no permission of the page's CSP. */
-function styles(): CSSStyleSheet {
-  if (sheet === undefined) {
-    sheet = new CSSStyleSheet();
-    sheet.replaceSync(tokensCss + accordionCss + shellCss);
-  }
-  return sheet;
-}
 
 function skeleton(): HTMLElement {
   const bone = (name: string): HTMLElement => h("span", { class: `bone ${name}` });
   const field = (): HTMLElement => h("span", { class: "bones" }, bone("label"), bone(""));
-  const pair = h("span", { class: "two" }, field(), field());
-  return h("div", { class: "skeleton", "aria-hidden": "true" }, field(), pair, field(), bone(""));
+  return h("div", { class: "skeleton", "aria-hidden": "true" }, field(), h("span", { class: "two" }, field(), field()), field(), bone(""));
 }
 
 export class View {
   readonly element: HTMLElement;
   readonly frame: HTMLIFrameElement;
   /** By method. An entry that is offered no more is hidden. */
-  private readonly entries = new Map<string, Entry>();
+  readonly entries = new Map<string, Entry>();
   readonly accordion = h("div", { class: "accordion" });
-  /** What is to be read while no method is open. */
-  private readonly notice = h("div", { class: "notice", hidden: true });
   private readonly test = h("span", { class: "test", hidden: true });
   private readonly live = h("div", { class: "unseen", role: "status", "aria-live": "polite" });
-  private readonly status = h("section", { class: "end status", tabindex: "-1", "aria-labelledby": "status" });
-  /** There once a bank has asked. */
-  private challenge: Dialog.Challenge | undefined;
-  private turn = 0;
-  private strings: Strings = {};
-  private merchant = "";
-  private enabled = false;
+  strings: Strings = {};
 
-  constructor(source: string, private readonly events: EntryEvents) {
+  /** `toggled` hears that the heading of a method was pressed; headings are of `level`. */
+  constructor(source: string, readonly level: number, private readonly toggled: (method: string) => void) {
     this.frame = h("iframe", { src: source, title: "Card details", referrerpolicy: "origin", scrolling: "no" });
-    this.entryOf({ id: CARDS, icon: "card", drawing: "" }, [skeleton(), this.frame]).setOpen(true);
-    this.element = h("div", { class: "root loading" }, this.notice, this.accordion, this.status, this.live);
+    this.entryOf({ id: CARDS, icon: "card", drawing: "" }, skeleton(), this.frame).setOpen(true);
+    this.element = h("div", { class: "root loading" }, this.accordion, this.live);
   }
 
   /** Draws into `root` in the same task, before anything is loaded. */
   mount(root: ShadowRoot): void {
-    root.adoptedStyleSheets = [styles()];
+    root.adoptedStyleSheets = [];
     root.replaceChildren(this.element);
+    addStyles(root, tokensCss + baseCss + accordionCss + shellCss);
   }
 
   /** Loads the frame anew. The address changes: with the fragment that it has, the same one would load nothing. */
@@ -72,15 +53,14 @@ export class View {
   }
 
   /** What the frame found out: the language, the methods, whether this is a test. */
-  showModel(model: ViewModel): void {
-    this.strings = model.strings;
-    this.merchant = model.view.MerchantName;
-    this.speak(model.lang, model.dir);
-    this.frame.title = model.frameTitle;
-    this.test.textContent = model.testMode;
-    this.test.hidden = model.testMode === "";
-    this.showMethods(model.methods);
-    this.entries.get(CARDS)?.setBare(model.listed);
+  showModel({ strings, lang, dir, frameTitle, testMode, methods, listed }: ViewModel): void {
+    this.strings = strings;
+    this.speak(lang, dir);
+    this.frame.title = frameTitle;
+    this.test.textContent = testMode;
+    this.test.hidden = testMode === "";
+    this.showMethods(methods);
+    this.entries.get(CARDS)?.setBare(listed);
   }
 
   speak(lang: string, dir: string): void {
@@ -88,101 +68,42 @@ export class View {
     this.element.dir = dir;
   }
 
+  /** `text` is announced. */
+  say(text: string): void {
+    this.live.textContent = text;
+  }
+
   /** `method` is the open one; "" closes all. */
   setSelected(method: string): void {
     for (const [id, entry] of this.entries) entry.setOpen(id === method);
   }
 
-  /** `text` is announced; the frame speaks for its own button. */
-  setBusy(busy: boolean, text: string): void {
+  setBusy(busy: boolean): void {
     for (const entry of this.entries.values()) entry.setBusy(busy);
-    if (busy && text !== "") this.live.textContent = text;
-    if (!busy) this.showMethodsAgain();
-  }
-
-  /** What the buttons of methods other than the card say of themselves. */
-  setEnabled(enabled: boolean): void {
-    this.enabled = enabled;
-    for (const entry of this.entries.values()) entry.setEnabled(enabled);
-  }
-
-  setNotice(method: string, text: string): void {
-    setNotice(this.notice, method === "" ? text : "");
-    for (const [id, entry] of this.entries) entry.setNotice(id === method ? text : "");
-    if (text !== "") this.live.textContent = text;
   }
 
   setHeight(height: number): void {
     this.frame.style.blockSize = `${height}px`;
   }
 
-  /** Takes the place of the methods. `ways` is what the shopper may do meanwhile; without it there is a sign of work instead. */
-  showStatus(title: string, text: string, ways?: { readonly goOn: () => void; readonly another: () => void }): void {
-    this.closeChallenge();
-    // Said once, however often the frame says it.
-    if (ways === undefined && this.isWaiting && this.status.querySelector(".title")?.textContent === title) return;
-    const { focused } = this;
-    const words = [this.title("status", title), h("p", {}, text)];
-    const buttons = ways ? [this.wayOn("pay", "goOn", ways.goOn), this.wayOn("plain", "another", ways.another)] : [];
-    this.status.replaceChildren(...(ways ? [] : [h("span", { class: "spinner" })]), ...words, ...buttons);
-    this.element.classList.add("waiting");
-    this.live.textContent = `${title}. ${text}`;
-    if (focused) (buttons[0] ?? this.status).focus({ preventScroll: true });
-  }
-
-  private title(id: string, text: string): HTMLElement {
-    return heading(this.events.headingLevel, { id }, text);
-  }
-
-  private wayOn(kind: "pay" | "plain", text: string, pressed: () => void): HTMLButtonElement {
-    const button = h("button", { type: "button", class: kind }, say(this.strings, text));
-    button.addEventListener("click", pressed);
-    return button;
-  }
-
-  /** The bank's page in a dialog; `source` is the page that nests it. `elsewhere` leaves for it, and is the way where there is no dialog. */
-  async openChallenge(source: URL, elsewhere: () => void): Promise<void> {
-    const turn = ++this.turn;
-    const part = await load<typeof Dialog>(DIALOG, source).catch(() => null);
-    // The payment may have gone on meanwhile, or the drop-in be gone.
-    if (turn !== this.turn || !this.element.isConnected) return;
-    if (part === null) return elsewhere();
-    this.challenge ??= new part.Challenge(this.element);
-    this.challenge.open(source, this.element.lang, this.strings, elsewhere);
-  }
-
-  closeChallenge(): void {
-    this.turn += 1;
-    this.challenge?.close();
-  }
-
-  /** Replaces everything, the frame with what was typed in it included. Details stay in sight until the shopper goes on. */
-  showEnd(kind: "done" | "fail", title: string, text: string, details: readonly Detail[], goOn: () => void): void {
-    this.closeChallenge();
-    const { focused } = this;
-    const badge = h("span", { class: "badge" }, icon("", kind === "done" ? CHECK : CROSS));
-    const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, badge, this.title("end", title), h("p", {}, text));
-    if (details.length > 0) end.append(detailList(details, this.strings, (said) => (this.live.textContent = said)), this.wayOn("pay", "continue", goOn));
+  /** Replaces everything, the frame with what was typed in it included. */
+  showEnd(kind: "done" | "fail", title: string, text: string): HTMLElement {
+    const { isFocused } = this;
+    const end = h("section", { class: `end ${kind}`, tabindex: "-1", "aria-labelledby": "end" }, this.title("end", title), h("p", {}, text));
     this.setLoading(false);
-    this.element.classList.remove("waiting");
-    this.status.remove();
-    this.notice.remove();
+    // The live region stays where it is: else nothing would be said.
+    for (const child of [...this.element.children]) if (child !== this.accordion && child !== this.live) child.remove();
     this.accordion.replaceChildren(h("div", { class: "entry" }, end));
-    this.live.textContent = `${title}. ${text}`;
-    if (focused) end.focus({ preventScroll: true });
+    this.say(`${title}. ${text}`);
+    if (isFocused) end.focus({ preventScroll: true });
+    return end;
   }
 
-  /** In place of the details of a transfer, once they were read. */
-  showThanks(): void {
-    const merchant = this.merchant;
-    this.showEnd("done", say(this.strings, "doneTitle"), say(this.strings, "doneText", { merchant }), [], () => {});
+  title(id: string, text: string): HTMLElement {
+    return heading(this.level, { id }, text);
   }
 
-  private get isWaiting(): boolean {
-    return this.element.classList.contains("waiting");
-  }
-
-  private get focused(): boolean {
+  get isFocused(): boolean {
     return (this.element.getRootNode() as ShadowRoot).activeElement !== null;
   }
 
@@ -193,23 +114,12 @@ export class View {
     if (methods[0]) this.entryOf(methods[0]).tag(this.test);
   }
 
-  private entryOf(method: Drawn, content?: readonly Child[]): Entry {
+  private entryOf(method: Drawn, ...content: Child[]): Entry {
     const known = this.entries.get(method.id);
     if (known !== undefined) return known;
-    const entry = new Entry(method, this.events, content);
-    entry.setEnabled(this.enabled);
+    const entry = new Entry(method, this.level, this.toggled, ...content);
     this.entries.set(method.id, entry);
     this.accordion.append(entry.element);
     return entry;
-  }
-
-  private showMethodsAgain(): void {
-    this.closeChallenge();
-    if (!this.isWaiting) return;
-    const { focused } = this;
-    this.element.classList.remove("waiting");
-    const shown = [...this.entries.values()].filter(({ element }) => !element.hidden);
-    const entry = shown.find(({ open }) => open) ?? shown[0];
-    if (focused) (entry?.bare ? this.frame : entry?.toggle)?.focus({ preventScroll: true });
   }
 }

@@ -4,7 +4,7 @@
 // messages that the shell hears anyway.
 
 import { h, setState } from "../shared/dom";
-import type { TokenMethod, View } from "../frame/api";
+import type { TokenMethod, View } from "../payment/api";
 import { plainAmountOf } from "../frame/money";
 import type { ViewModel, FrameMessage, WalletAsk } from "../shared/protocol";
 import { say } from "../shared/strings";
@@ -30,7 +30,7 @@ export class WalletButton {
   private timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(place: Element, private readonly ask: (ask: WalletAsk) => void) {
-    addStyles(place, css);
+    addStyles(place.getRootNode() as ShadowRoot, css);
     this.button.addEventListener("click", () => this.begin());
     place.prepend(this.element);
   }

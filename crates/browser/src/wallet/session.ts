@@ -1,7 +1,7 @@
 // The frame's part: it alone talks to the service, on behalf of the page that embeds it.
 
-import type { View } from "../frame/api";
-import type { Checkout } from "../frame/checkout";
+import type { View } from "../payment/api";
+import type { Checkout } from "../payment/checkout";
 import type { Link } from "../frame/link";
 import type { WalletAsk } from "../shared/protocol";
 

@@ -1,4 +1,4 @@
-// Why the frame is not there, found out in the page: by what the browser says it blocked, and by what the service says of this page and Session.
+// Why the frame does not speak, found out in the page by what the service says of it and of the Session.
 
 /** A code for `onFailure`, and for the page's developer the cause with what mends it. */
 export interface Diagnosis {
@@ -7,18 +7,6 @@ export interface Diagnosis {
 }
 
 const DIAGNOSIS_TIMEOUT_MS = 800;
-
-/** Calls back when the page's own Content-Security-Policy has blocked `frame`; returns the way to stop. */
-export function watchPolicy(frame: URL, found: (diagnosis: Diagnosis) => void): () => void {
-  const blocked = (event: SecurityPolicyViolationEvent): void => {
-    const ours = event.blockedURI.startsWith(frame.origin) && /^(?:frame|child|default)-src/.test(event.effectiveDirective);
-    if (!ours || event.disposition !== "enforce") return;
-    const cause = `This page's Content-Security-Policy (${event.effectiveDirective}) blocks the card form. Add ${frame.origin} to its frame-src directive: frame-src ${frame.origin}`;
-    found({ code: "FRAME_BLOCKED", cause });
-  };
-  document.addEventListener("securitypolicyviolation", blocked);
-  return () => document.removeEventListener("securitypolicyviolation", blocked);
-}
 
 /**
  * Why a frame that has loaded stays silent: asks the service whether pages of this origin may embed it for the Session. `null` when the

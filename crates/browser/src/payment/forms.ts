@@ -1,9 +1,9 @@
 // All forms that pay by card: that of a new card, and where there are saved cards one for each. One of them is chosen.
 
 import type { View } from "./api";
-import type { CardForm } from "./card-form";
-import type { Agreement } from "./consent";
+import type { FormParts } from "../frame/form";
 import type { PayForm } from "./pay-form";
+import type { Agreement, AgreementBox } from "./agreement";
 
 /** What draws an entry for each saved card, and one for a new card; its part is loaded where there are saved cards. */
 export interface CardList {
@@ -25,16 +25,16 @@ export class Forms {
   private drawing: Promise<CardList | null> | undefined;
   private hidden = false;
 
-  /** `draw` loads and draws the list; `null` where that cannot be had. */
-  constructor(private readonly card: CardForm, private readonly draw: () => Promise<CardList | null>) {}
+  /** `hide` hides the button of a form; `draw` loads and draws the list, `null` where that cannot be had. */
+  constructor(private readonly card: PayForm, private readonly agreement: AgreementBox, private readonly hide: (form: FormParts, hidden: boolean) => void, private readonly draw: () => Promise<CardList | null>) {}
 
   get chosen(): PayForm {
     return this.list?.forms.get(this.contract) ?? this.card;
   }
 
   /** Whether the shopper wants a new card to be stored. */
-  get ticked(): boolean {
-    return this.card.ticked;
+  get isTicked(): boolean {
+    return this.agreement.isTicked;
   }
 
   get listed(): boolean {
@@ -50,7 +50,7 @@ export class Forms {
 
   /** What may be paid with now, what is to be paid, and what is agreed to. False when the card that was chosen is no more. */
   setOrder(view: View, amount: string, agreement: Agreement, free: boolean): boolean {
-    this.card.setAgreement(agreement);
+    this.agreement.show(agreement);
     this.list?.show(view);
     for (const form of this.all) form.setAmount(amount, free && form === this.card);
     this.hideButton(this.hidden);
@@ -69,11 +69,12 @@ export class Forms {
 
   hideButton(hidden: boolean): void {
     this.hidden = hidden;
-    for (const form of this.all) form.hideButton(hidden);
+    for (const form of this.all) this.hide(form.parts, hidden);
   }
 
   setBusy(busy: boolean): void {
     this.list?.setBusy(busy);
+    this.agreement.setBusy(busy);
     for (const form of this.all) form.setBusy(busy);
   }
 
@@ -87,6 +88,7 @@ export class Forms {
   }
 
   clear(): void {
+    this.agreement.clear();
     for (const form of this.all) form.clear();
   }
 

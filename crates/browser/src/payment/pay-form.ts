@@ -1,11 +1,10 @@
 // What the forms that pay by card have in common: fields, what is to be read before the button is pressed, and the button.
 
-import { h, payButton, setNotice, setState } from "../shared/dom";
+import { setNotice, setState } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
+import type { FieldName, FormParts } from "../frame/form";
 import type { Field } from "./field";
-import { whenDrawn } from "./screen";
-
-export type FieldName = "number" | "expiry" | "code" | "name";
+import { whenDrawn } from "./when-drawn";
 
 export interface FormEvents {
   readonly changed: () => void;
@@ -13,27 +12,24 @@ export interface FormEvents {
   readonly announce: (message: string) => void;
 }
 
-export abstract class PayForm {
-  readonly element: HTMLFormElement;
-  protected abstract readonly fields: Readonly<{ code: Field } & Partial<Record<FieldName, Field>>>;
-  private readonly notice: HTMLElement;
-  protected readonly button: HTMLButtonElement;
-  private readonly buttonText = h("span");
-  private readonly total = h("p", { class: "total", hidden: true });
+type Fields = Readonly<{ code: Field } & Partial<Record<FieldName, Field>>>;
+
+export class PayForm {
   private amount = "";
   /** Whether the card is stored and nothing is charged. */
-  private free = false;
-  private busy = false;
+  private isFree = false;
+  private isBusy = false;
 
-  /** `suffix` tells the ids of this form from those of another one. */
-  protected constructor(protected readonly strings: Strings, protected readonly events: FormEvents, label: string, protected readonly suffix = "") {
-    this.notice = h("div", { class: "notice", id: `notice${suffix}`, hidden: true });
-    this.button = payButton("submit", this.buttonText);
-    this.element = h("form", { novalidate: true, autocomplete: "on", "aria-label": label });
-    this.element.addEventListener("submit", (event) => {
-      event.preventDefault();
-      events.submitted();
-    });
+  /** `read` is what the stash takes, of fields that are right. */
+  constructor(readonly parts: FormParts, private readonly strings: Strings, private readonly events: FormEvents, private readonly fields: Fields, private readonly read: () => object) {}
+
+  /** Takes what the shopper has typed before. */
+  start(): void {
+    for (const field of this.all) field.start();
+  }
+
+  get element(): HTMLFormElement {
+    return this.parts.element;
   }
 
   get valid(): boolean {
@@ -59,22 +55,14 @@ export abstract class PayForm {
 
   /** What is to be paid. */
   setAmount(amount: string, free: boolean): void {
-    [this.amount, this.free] = [amount, free];
-    this.total.textContent = say(this.strings, "total", { amount });
+    [this.amount, this.isFree] = [amount, free];
+    this.parts.total.textContent = say(this.strings, "total", { amount });
     this.label();
-  }
-
-  /** Without our button the shopper still sees what is about to be paid. */
-  hideButton(hidden: boolean): void {
-    this.button.hidden = hidden;
-    // Else the Enter key would still press it, past whatever the page checks before it calls submitPayment().
-    this.button.disabled = hidden;
-    this.total.hidden = !hidden;
   }
 
   /** While a payment is under way nothing can be changed; focus stays where it is. */
   setBusy(busy: boolean): void {
-    this.busy = busy;
+    this.isBusy = busy;
     for (const { input } of this.all) input.readOnly = busy;
     this.element.setAttribute("aria-busy", String(busy));
     this.label();
@@ -89,26 +77,18 @@ export abstract class PayForm {
 
   /** A button at rest says that it does nothing for now. */
   rest(resting: boolean): void {
-    setState(this.button, "aria-disabled", resting);
+    setState(this.parts.button, "aria-disabled", resting);
   }
 
   /** A message about the payment as a whole; "" takes it away. */
   setNotice(text: string): void {
-    setNotice(this.notice, text);
+    setNotice(this.parts.notice, text);
   }
 
   /** Wipes everything typed. */
   clear(): void {
     for (const field of this.all) field.clear();
     this.events.changed();
-  }
-
-  /** What the stash takes, of fields that are right. */
-  protected abstract read(): object;
-
-  /** Puts `parts` above what all forms have. */
-  protected fill(...parts: HTMLElement[]): void {
-    this.element.append(...parts, this.notice, this.total, this.button);
   }
 
   private get all(): Field[] {
@@ -124,7 +104,7 @@ export abstract class PayForm {
   }
 
   private label(): void {
-    const key = this.free ? (this.busy ? "saving" : "save") : this.busy ? "paying" : "pay";
-    this.buttonText.textContent = say(this.strings, key, { amount: this.amount });
+    const key = this.isFree ? (this.isBusy ? "saving" : "save") : this.isBusy ? "paying" : "pay";
+    this.parts.buttonText.textContent = say(this.strings, key, { amount: this.amount });
   }
 }

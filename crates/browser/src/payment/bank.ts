@@ -3,7 +3,7 @@
 import type { Detail } from "../shared/protocol";
 import { say, type Strings } from "../shared/strings";
 import type { BankDetails, View } from "./api";
-import { amountOf, plainAmountOf } from "./money";
+import { plainAmountOf } from "../frame/money";
 
 /** Member, key of its label. */
 const TYPED: readonly (readonly [keyof BankDetails, string])[] = [
@@ -23,15 +23,15 @@ function countryOf(code: string, locale: string): string {
   return /^[A-Z]{2}$/.test(code) ? (new Intl.DisplayNames(locale, { type: "region" }).of(code) ?? code) : code;
 }
 
-/** The amount, then every detail there is; what only says where the bank is comes last. */
-export function detailsOf(strings: Strings, locale: string, view: View, bank: BankDetails): Detail[] {
+/** The amount, which reads `amount`, then every detail there is; what only says where the bank is comes last. */
+export function detailsOf(strings: Strings, locale: string, amount: string, view: View, bank: BankDetails): Detail[] {
   const typed = TYPED.map(([member, key]) => {
     const copy = bank[member] ?? "";
     return { label: say(strings, key), text: member === "Iban" ? asPrinted(copy) : copy, copy };
   });
   const place = [bank.City, countryOf(bank.Country ?? "", locale)].filter(Boolean).join(", ");
   return [
-    { label: say(strings, "bankAmount"), text: amountOf(view, locale), copy: plainAmountOf(view, locale) },
+    { label: say(strings, "bankAmount"), text: amount, copy: plainAmountOf(view, locale) },
     ...typed,
     { label: say(strings, "bankName"), text: bank.BankName ?? "", copy: "" },
     { label: say(strings, "bankPlace"), text: place, copy: "" },

@@ -3,20 +3,20 @@
 // What keeps it to one: a press counts only while the form is open (set aside before anything is sent); the attempt id is
 // written down before it is used; whatever is repeated is repeated under that id; and the Session itself pays once.
 
-import type { Locale } from "../shared/locale";
-import { CARDS } from "../shared/protocol";
+import { CARDS, type ShellMessage } from "../shared/protocol";
+import { load } from "../shared/lazy-module";
 import { say } from "../shared/strings";
+import type { Frame } from "../frame/frame";
+import type { FieldName } from "../frame/form";
+import type { PayForm } from "./pay-form";
+import { agreementOf, consentOf, isFree } from "./agreement";
 import { pause, PAUSES, type ApiResult, type Api, type FailedAttempt, type Submission, type Progress, type Secret, type State, type View } from "./api";
-import { detailsOf } from "./bank";
-import { agreementOf, consentOf, isFree } from "./consent";
-import type { Forms } from "./forms";
-import type { FieldName, PayForm } from "./pay-form";
-import { viewModelOf } from "./view-model";
-import type { Link } from "./link";
 import { closeAttempt, deviceFingerprint, openAttempt } from "./attempt-storage";
-import { amountOf } from "./money";
-import { announce, whenDrawn } from "./screen";
+import { detailsOf } from "./bank";
+import type { Forms } from "./forms";
+import { whenDrawn } from "./when-drawn";
 import type { Texts } from "./texts";
+import type * as Wallet from "../wallet/wallet";
 
 /** Between requests of which several in a row went unanswered. */
 const LONG_PAUSE_MS = 4000;
@@ -52,23 +52,23 @@ export class Checkout {
   private away = "";
   /** The attempt that waits there. */
   private awayAttempt = "";
+  /** Whether the shell has the form of this view already. */
+  private isDrawn: boolean;
+  /** What the shell was told last of what can be submitted: only changes are told. */
+  private toldEnabled = "";
   /** Whether the shell was told all texts. */
-  private told = false;
+  private isToldAll = false;
+  private view: View;
   /** When, by this browser's clock, the Session that is shown expires. */
   private expiry = Infinity;
   private expiryTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(
-    private readonly api: Api,
-    private readonly sessionId: string,
-    private readonly link: Link,
-    private readonly forms: Forms,
-    private readonly texts: Texts,
-    private readonly locale: Locale,
-    private view: View,
-  ) {}
+  constructor(private readonly frame: Frame, private readonly api: Api, private readonly forms: Forms, private readonly texts: Texts) {
+    this.view = frame.view;
+    this.isDrawn = frame.isShown;
+  }
 
-  /** Shows the Session for the first time. A form that nothing was paid in yet waits for no text that it does not show. */
+  /** Shows the Session for the first time, or takes over the form that is shown. Where a payment was begun, there is more to say. */
   async start(): Promise<void> {
     const fresh = this.view.State === "CREATED" && this.view.Attempt === undefined;
     if (!fresh) await this.waitForTexts(this.flow.signal);
@@ -76,16 +76,41 @@ export class Checkout {
     void this.complete();
   }
 
+  /** What the shell says. */
+  heard(message: ShellMessage): void {
+    const { link, offer } = this.frame;
+    switch (message.type) {
+      case "select":
+        return this.select(message.method);
+      case "submit":
+        return void this.pay();
+      case "another":
+        return void this.payAnotherWay();
+      case "wallet":
+        // The sheet closes where there is no answer.
+        load<typeof Wallet>(WALLET, location.href).then((part) => part.answer(message.ask, this.view, offer.origin, link, this)).catch(() => link.send({ type: "wallet", session: {} }));
+    }
+  }
+
   /** Goes where the Session is: to the form, or after a payment that is already under way or over. */
   private begin(notice = this.failureOf(this.view.Attempt)): void {
     this.watchExpiry();
     if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
-    const there = this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
-    this.showModel();
+    const there = this.setOrder();
+    if (this.isDrawn) this.isDrawn = false;
+    else this.showModel();
     this.forms.open(this.byCard);
     if (!there) whenDrawn(() => this.forms.focusHeading());
     if (this.view.State === "CREATED") this.openForm(notice);
     else void this.follow(this.newFlow(), null);
+  }
+
+  private setOrder(): boolean {
+    return this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
+  }
+
+  private get sessionId(): string {
+    return this.view.SessionId;
   }
 
   select(method: string): void {
@@ -101,12 +126,15 @@ export class Checkout {
     this.forms.contract = contract;
     if (this.byCard && open) this.select(CARDS);
     // The shell knows what else is open.
-    else this.link.send({ type: "choose", open });
+    else this.frame.link.send({ type: "choose", open });
   }
 
   tellEnabled(): void {
     const enabled = this.phase === "form" && this.method !== "" && !this.resting && (!this.byCard || this.forms.chosen.valid);
-    this.link.sendEnabled(enabled, this.method);
+    const news = `${enabled} ${this.method}`;
+    if (news === this.toldEnabled) return;
+    this.toldEnabled = news;
+    this.frame.link.send({ type: "enabled", enabled, method: this.method });
   }
 
   /**
@@ -121,14 +149,14 @@ export class Checkout {
     const signal = this.newFlow();
     this.notify("");
     this.setBusy(true, card === null ? this.paying : "");
-    if (card !== null) announce(this.paying);
+    if (card !== null) this.frame.announce(this.paying);
     const complete = await this.complete();
     if (signal.aborted) return;
     if (!complete) return this.openForm(this.say("notSent"));
     this.sent = form;
     const AttemptId = openAttempt(this.sessionId);
     const ContractId = form === null ? "" : this.forms.contract;
-    const of = ContractId === "" ? consentOf(this.view, this.locale, form !== null && this.forms.ticked) : { ContractId };
+    const of = ContractId === "" ? consentOf(this.view, this.lang, form !== null && this.forms.isTicked) : { ContractId };
     const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...of };
     const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
     const order: Submission = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
@@ -163,10 +191,10 @@ export class Checkout {
     this.view = { ...this.view, SavedCards: left };
     // The next one, else the last; else a new card.
     this.forms.contract = (left[place] ?? left.at(-1))?.ContractId ?? "";
-    this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
+    this.setOrder();
     this.select(this.method);
     this.forms.focusHeading();
-    announce(this.say("removed"));
+    this.frame.announce(this.say("removed"));
   }
 
   /** Looks at a Session that expired meanwhile, as when the page was out of sight or the computer slept. */
@@ -175,14 +203,14 @@ export class Checkout {
   }
 
   private showModel(): void {
-    this.told = this.texts.whole;
-    this.link.send({ type: "ready", model: viewModelOf(this.texts.strings, this.locale, this.view, this.forms.listed) });
+    this.isToldAll = this.texts.isWhole;
+    this.frame.link.send({ type: "ready", model: this.frame.viewModelOf(this.texts.strings, this.view, this.forms.listed) });
   }
 
   /** Has the texts that follow a press ready, and the shell knows them; false when they cannot be had now. */
   private async complete(): Promise<boolean> {
     const complete = await this.texts.complete();
-    if (complete && !this.told) this.showModel();
+    if (complete && !this.isToldAll) this.showModel();
     return complete;
   }
 
@@ -365,15 +393,15 @@ export class Checkout {
   private notify(text: string): void {
     this.forms.setNotice(this.byCard ? text : "");
     // A shopper who has pressed again meanwhile hears of that press.
-    if (this.byCard && text !== "") whenDrawn(() => this.phase === "form" && announce(text));
-    this.link.send({ type: "notice", text: this.byCard ? "" : text });
+    if (this.byCard && text !== "") whenDrawn(() => this.phase === "form" && this.frame.announce(text));
+    this.frame.link.send({ type: "notice", text: this.byCard ? "" : text });
   }
 
   private setBusy(busy: boolean, text = ""): void {
     if (busy) this.phase = "paying";
     this.forms.setBusy(busy);
     this.forms.rest(busy || this.resting);
-    this.link.send({ type: "busy", busy, text });
+    this.frame.link.send({ type: "busy", busy, text });
     this.tellEnabled();
   }
 
@@ -394,7 +422,7 @@ export class Checkout {
   }
 
   private showStatus(what: "processing" | "checking" | "stopping"): void {
-    this.link.send({ type: "status", title: this.say(`${what}Title`), text: this.say(`${what}Text`) });
+    this.frame.link.send({ type: "status", title: this.say(`${what}Title`), text: this.say(`${what}Text`) });
   }
 
   private showChecking(): void {
@@ -410,7 +438,7 @@ export class Checkout {
     clearTimeout(this.slowTimer);
     this.setBusy(true);
     const what = challenge ? "challenge" : "away";
-    this.link.send({ type: "away", title: this.say(`${what}Title`), text: this.say(`${what}Text`), url, challenge, now });
+    this.frame.link.send({ type: "away", title: this.say(`${what}Title`), text: this.say(`${what}Text`), url, challenge, now });
   }
 
   private cameBack(): void {
@@ -423,14 +451,14 @@ export class Checkout {
     this.end();
     const what = bank ? "bank" : isFree(this.view) ? "saved" : "done";
     const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
-    const details = bank ? detailsOf(this.texts.strings, this.locale.format, this.view, bank) : [];
-    this.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });
+    const details = bank ? detailsOf(this.texts.strings, this.lang, this.frame.amountOf(this.view, this.lang), this.view, bank) : [];
+    this.frame.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });
   }
 
   private fail(code: string): void {
     this.end();
     const text = this.texts.strings[`failed.${code}`] ?? this.say("failed.other");
-    this.link.fail(code, "", this.say("failedTitle"), text);
+    this.frame.link.fail(code, "", this.say("failedTitle"), text);
   }
 
   private end(): void {
@@ -457,8 +485,12 @@ export class Checkout {
     this.slowTimer = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), CHECKING_AFTER_MS);
   }
 
+  private get lang(): string {
+    return document.documentElement.lang;
+  }
+
   private amountOf(view: View): string {
-    return amountOf(view, this.locale.format);
+    return this.frame.amountOf(view, this.lang);
   }
 
   private say(key: string, values?: Readonly<Record<string, string>>): string {

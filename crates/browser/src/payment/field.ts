@@ -1,54 +1,41 @@
-// One labelled input with its hint and its error line. The line is always there, so an error moves nothing on the page.
+// What happens in a field: what is typed is masked, checked when the shopper leaves it, and put right under the shopper's eyes.
 
-import { h, icon, setState, WARNING } from "../shared/dom";
+import { setState } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
+import type { FieldParts } from "../frame/form";
 import { applyEdit, toDigits, type EditKind, type Mask } from "./mask";
 import type { Problem } from "./validate";
 
 export interface FieldSetup {
-  /** Also the key of the label's text. */
-  readonly id: string;
-  /** Tells it from the same field of another form. */
-  readonly suffix?: string;
-  readonly autocomplete: string;
   /** Without a mask the field takes any text. */
   readonly mask?: Mask;
-  readonly placeholder?: string;
   /** Id of a text outside the field that is read with it. */
   readonly note?: string;
   readonly problem: (value: string) => Problem | null;
 }
 
 export class Field {
-  readonly element: HTMLElement;
   readonly input: HTMLInputElement;
-  /** Where a brand mark may stand. */
-  readonly box: HTMLElement;
-  private readonly hint = h("p", { class: "hint" });
-  private readonly error: HTMLElement;
-  private readonly errorText = h("span");
   private digits = "";
   private kind: EditKind = "insert";
   private refused: Problem | null = null;
 
+  /** `changed` hears of each edit, `complained` of an error when the shopper leaves the field. */
   constructor(
+    readonly parts: FieldParts,
     private readonly setup: FieldSetup,
     private readonly strings: Strings,
     private readonly changed: (field: Field) => void,
     private readonly complained: (message: string) => void,
   ) {
-    const { mask, autocomplete } = setup;
-    const id = setup.id + (setup.suffix ?? "");
-    const forDigits = mask ? { inputmode: "numeric", dir: "ltr" } : { dir: "auto", autocapitalize: "words" };
-    const quiet = { autocorrect: "off", spellcheck: "false", enterkeyhint: "next" };
-    this.hint.id = `${id}-hint`;
-    this.error = h("p", { class: "error", id: `${id}-error`, hidden: true }, icon("warning", WARNING), this.errorText);
-    const placeholder = setup.placeholder ?? null;
-    this.input = h("input", { id, name: setup.id, type: "text", autocomplete, placeholder, "aria-required": "true", ...forDigits, ...quiet });
-    this.box = h("div", { class: "box" }, this.input);
-    const label = h("label", { for: id }, say(strings, setup.id));
-    this.element = h("div", { class: `field ${setup.id}` }, label, this.box, h("div", { class: "under" }, this.hint, this.error));
+    this.input = parts.input;
+    this.describe();
     this.listen();
+  }
+
+  /** Takes what the shopper has typed before. */
+  start(): void {
+    if (this.input.value !== "") this.edited();
   }
 
   /** Digits of a masked field, the text of any other. */
@@ -61,16 +48,16 @@ export class Field {
   }
 
   setHint(text: string): void {
-    if (this.hint.textContent !== text) this.hint.textContent = text;
+    if (this.parts.hint.textContent !== text) this.parts.hint.textContent = text;
     this.describe();
   }
 
   /** Shows what is wrong, if anything, and returns the text. */
   show(problem: Problem | null): string | null {
     const text = problem && say(this.strings, problem.key, problem.values);
-    this.errorText.textContent = text ?? "";
-    this.error.hidden = text === null;
-    this.hint.hidden = text !== null;
+    this.parts.errorText.textContent = text ?? "";
+    this.parts.error.hidden = text === null;
+    this.parts.hint.hidden = text !== null;
     setState(this.input, "aria-invalid", text !== null);
     this.describe();
     return text;
@@ -90,7 +77,7 @@ export class Field {
   }
 
   private describe(): void {
-    const own = !this.error.hidden ? this.error.id : this.hint.textContent ? this.hint.id : "";
+    const own = !this.parts.error.hidden ? this.parts.error.id : this.parts.hint.textContent ? this.parts.hint.id : "";
     const shown = `${own} ${this.setup.note ?? ""}`.trim();
     if (shown === "") this.input.removeAttribute("aria-describedby");
     else this.input.setAttribute("aria-describedby", shown);
@@ -126,7 +113,7 @@ export class Field {
     }
     this.kind = "insert";
     // An error that is shown goes as soon as it is put right; a new one waits for the shopper to leave the field.
-    if (!this.error.hidden) this.show(this.problem);
+    if (!this.parts.error.hidden) this.show(this.problem);
     this.changed(this);
   }
 }
