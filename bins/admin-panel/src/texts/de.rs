@@ -669,7 +669,7 @@ language! {
         attempts_for_each_session(count): "{count} je Sitzung" | "{count} je Sitzung",
         changed_by_now(count): "{count} hat inzwischen einen anderen Status" | "{count} haben inzwischen einen anderen Status",
         codes_left(count): "noch {count}" | "noch {count}",
-        days_shown(count): "{count} Tag" | "{count} Tage",
+        days_shown(count): "Tag" | "{count} Tage",
         disagreements_found(count): "{count} Abweichung" | "{count} Abweichungen",
         discarded(count): "{count} wird verworfen" | "{count} werden verworfen",
         hurried(count): "{count} wartet auf den nächsten Versuch und ist sofort fällig" | "{count} warten auf den nächsten Versuch und sind sofort fällig",

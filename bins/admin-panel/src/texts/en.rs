@@ -669,7 +669,7 @@ first_language! {
         attempts_for_each_session(count): "{count} for each Session" | "{count} for each Session",
         changed_by_now(count): "{count} stands otherwise by now" | "{count} stand otherwise by now",
         codes_left(count): "{count} left" | "{count} left",
-        days_shown(count): "{count} day" | "{count} days",
+        days_shown(count): "day" | "{count} days",
         disagreements_found(count): "{count} disagreement" | "{count} disagreements",
         discarded(count): "{count} is discarded" | "{count} are discarded",
         hurried(count): "{count} waits for its next try, and is due at once" | "{count} wait for their next try, and are due at once",
