@@ -3,6 +3,8 @@
 
 use url::form_urlencoded;
 
+use crate::texts::texts;
+
 /// Most fields of one form, those apart that may come several times.
 const MAX_FIELDS: usize = 100;
 
@@ -14,17 +16,26 @@ const MAX_REPEATED_FIELDS: usize = 10_000;
 pub(crate) struct Fields(Vec<(String, String)>);
 
 /// Why fields are refused.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FieldsRefused {
     /// The route has no such field.
-    #[error("This page has no field \"{0}\".")]
     Unknown(String),
     /// A value holds the character that no database takes.
-    #[error("The field \"{0}\" holds a character that cannot be stored (NUL). Type it anew.")]
     Nul(String),
     /// There are too many.
-    #[error("There are more fields than any page has.")]
     TooMany,
+}
+
+impl FieldsRefused {
+    /// What a person is told.
+    pub(crate) fn message(&self) -> String {
+        let t = texts();
+        match self {
+            Self::Unknown(name) => t.field_unknown(name),
+            Self::Nul(name) => t.field_with_nul(name),
+            Self::TooMany => t.too_many_fields.to_owned(),
+        }
+    }
 }
 
 impl Fields {

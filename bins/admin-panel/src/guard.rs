@@ -14,10 +14,15 @@ use crate::fields::Fields;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
 use crate::routes::{Access, PanelRoute, current_route};
+use crate::texts::{Language, in_language_of, texts};
 
 /// The cookie that holds the session's token. Its prefix makes browsers take it with Secure, for this host alone and for every path.
 const COOKIE: &str = "__Host-dropin-admin";
-/// It is no script's, goes with requests of our own pages alone, and ends with the browser.
+/// The cookie that holds the chosen language.
+const LANGUAGE_COOKIE: &str = "__Host-dropin-admin-language";
+/// For how many seconds a browser keeps it: a year.
+const LANGUAGE_SECONDS: u32 = 365 * 24 * 60 * 60;
+/// Cookies are no script's and go with requests of our own pages alone; the session's ends with the browser.
 const COOKIE_ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
 
 /// What a handler answers.
@@ -55,9 +60,18 @@ pub(crate) fn client_address(http: &HttpRequest) -> Option<IpAddr> {
 }
 
 pub(crate) fn token_of(http: &HttpRequest) -> Option<String> {
+    cookie(http, COOKIE)
+}
+
+/// The language that was chosen in this browser.
+pub(crate) fn chosen_language(http: &HttpRequest) -> Option<Language> {
+    cookie(http, LANGUAGE_COOKIE).and_then(|tag| Language::of_tag(&tag))
+}
+
+fn cookie(http: &HttpRequest, wanted: &str) -> Option<String> {
     let lines = http.headers().get_all(COOKIE_HEADER).filter_map(|line| line.to_str().ok());
     let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-    cookies.find(|(name, token)| *name == COOKIE && !token.is_empty()).map(|(_, token)| token.to_owned())
+    cookies.find(|(name, value)| *name == wanted && !value.is_empty()).map(|(_, value)| value.to_owned())
 }
 
 /// Gives the browser a session's token.
@@ -70,12 +84,18 @@ pub(crate) fn without_session(response: HttpResponse) -> HttpResponse {
     with_cookie(response, &format!("{COOKIE}=; Max-Age=0; {COOKIE_ATTRIBUTES}"))
 }
 
+/// Has the browser keep a language; `None` has it forget the one that it keeps.
+pub(crate) fn with_language(response: HttpResponse, language: Option<Language>) -> HttpResponse {
+    let (tag, seconds) = language.map_or(("", 0), |language| (language.texts().language_tag, LANGUAGE_SECONDS));
+    with_cookie(response, &format!("{LANGUAGE_COOKIE}={tag}; Max-Age={seconds}; {COOKIE_ATTRIBUTES}"))
+}
+
 fn with_cookie(mut response: HttpResponse, cookie: &str) -> HttpResponse {
     match HeaderValue::from_str(cookie) {
         Ok(cookie) => {
             response.headers_mut().insert(SET_COOKIE, cookie);
         }
-        Err(error) => log::error!("a session cannot be given to a browser: {error}"),
+        Err(error) => log::error!("a cookie cannot be given to a browser: {error}"),
     }
     response
 }
@@ -83,29 +103,36 @@ fn with_cookie(mut response: HttpResponse, cookie: &str) -> HttpResponse {
 /// A route for an operator who is signed in.
 pub(crate) fn to<F: Future<Output = Answer> + 'static>(handler: fn(PanelRequest) -> F) -> Route {
     web::to(move |http: HttpRequest, payload: web::Payload, deps: web::Data<PanelDeps>| async move {
-        let (route, fields) = match read(&http, payload).await {
-            Ok(read) => read,
-            Err(refusal) => return refusal.response(&http, &Fields::default()),
+        let answer = async {
+            let (route, fields) = match read(&http, payload).await {
+                Ok(read) => read,
+                Err(refusal) => return refusal.response(&http, &Fields::default()),
+            };
+            let answer = match admit(&deps, &http, route, &fields).await {
+                Ok((operator, csrf)) => {
+                    let (fields, http) = (fields.clone(), http.clone());
+                    handler(PanelRequest { deps, operator, csrf, route, fields, http }).await
+                }
+                Err(refusal) => Err(refusal),
+            };
+            answer.unwrap_or_else(|refusal| refusal.response(&http, &fields))
         };
-        let answer = match admit(&deps, &http, route, &fields).await {
-            Ok((operator, csrf)) => {
-                handler(PanelRequest { deps, operator, csrf, route, fields: fields.clone(), http: http.clone() }).await
-            }
-            Err(refusal) => Err(refusal),
-        };
-        answer.unwrap_or_else(|refusal| refusal.response(&http, &fields))
+        in_language_of(&http, answer).await
     })
 }
 
 /// A route for anybody.
 pub(crate) fn to_anybody<F: Future<Output = Answer> + 'static>(handler: fn(OpenRequest) -> F) -> Route {
     web::to(move |http: HttpRequest, payload: web::Payload, deps: web::Data<PanelDeps>| async move {
-        let fields = match read(&http, payload).await {
-            Ok((_, fields)) => fields,
-            Err(refusal) => return refusal.response(&http, &Fields::default()),
+        let answer = async {
+            let fields = match read(&http, payload).await {
+                Ok((_, fields)) => fields,
+                Err(refusal) => return refusal.response(&http, &Fields::default()),
+            };
+            let request = OpenRequest { deps, http: http.clone(), fields: fields.clone() };
+            handler(request).await.unwrap_or_else(|refusal| refusal.response(&http, &fields))
         };
-        let request = OpenRequest { deps, http: http.clone(), fields: fields.clone() };
-        handler(request).await.unwrap_or_else(|refusal| refusal.response(&http, &fields))
+        in_language_of(&http, answer).await
     })
 }
 
@@ -120,7 +147,7 @@ async fn read(http: &HttpRequest, payload: web::Payload) -> Result<(&'static Pan
         return Err(Refusal::Forged);
     }
     let body = FormBody::from_request(http, &mut payload.into_inner()).await;
-    let FormBody(body) = body.map_err(|error| Refusal::Invalid(error.message.into_owned()))?;
+    let FormBody(body) = body.map_err(|error| Refusal::Invalid(texts().domain(&error.message)))?;
     Ok((route, Fields::parse(&body, route.fields)?))
 }
 
@@ -176,10 +203,7 @@ async fn admit(
         Access::Anybody | Access::SignedIn => {}
         Access::Allowed(action) if may(&operator, action) => {}
         Access::Allowed(action) => {
-            let roles = action.rule().role_list();
-            return Err(Refusal::NotAllowed(format!(
-                "This needs a role of {roles}. An owner of the deployment gives roles."
-            )));
+            return Err(Refusal::NotAllowed(texts().needs_a_role(action.rule().role_list())));
         }
     }
     Ok((operator, Operators::csrf_token(&token)))

@@ -9,6 +9,17 @@ use dropin_usecases::audit::{Audit, Report};
 /// Longest that one may take.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
 
+/// Why one came to nothing.
+#[derive(Debug, Clone)]
+pub(crate) enum LedgerFailure {
+    /// It passed the limit.
+    TooLong,
+    /// A fault of the program, which the log has.
+    BrokeOff,
+    /// What the comparison says itself.
+    Failed(String),
+}
+
 /// One that was asked for.
 #[derive(Clone)]
 pub(crate) struct LedgerRun {
@@ -19,7 +30,7 @@ pub(crate) struct LedgerRun {
     /// Whether the processor's journal was left out.
     pub(crate) without_processor: bool,
     /// When it ended, and what came of it; `None` while it runs.
-    pub(crate) outcome: Option<(Timestamp, Result<Arc<Report>, String>)>,
+    pub(crate) outcome: Option<(Timestamp, Result<Arc<Report>, LedgerFailure>)>,
 }
 
 /// The last one.
@@ -50,11 +61,9 @@ impl LedgerRuns {
                 actix_web::rt::spawn(actix_web::rt::time::timeout(LIMIT, async move { audit.verify().await }));
             let outcome = match verification.await {
                 Ok(Ok(Ok(report))) => Ok(Arc::new(report)),
-                Ok(Ok(Err(error))) => Err(error.to_string()),
-                Ok(Err(_elapsed)) => {
-                    Err("it took longer than an hour; `dropin ledger verify` takes as long as it needs".to_owned())
-                }
-                Err(_broken) => Err("it broke off by a fault of the program, which the log has".to_owned()),
+                Ok(Ok(Err(error))) => Err(LedgerFailure::Failed(error.to_string())),
+                Ok(Err(_elapsed)) => Err(LedgerFailure::TooLong),
+                Err(_broken) => Err(LedgerFailure::BrokeOff),
             };
             if let Some(last) = runs.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
                 last.outcome = Some((clock.now(), outcome));

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod amounts;
 mod assemble;
 mod assets;
 mod escape;
@@ -13,6 +14,7 @@ mod request;
 mod routes;
 mod screens;
 mod show;
+mod texts;
 mod totals;
 
 use std::sync::Arc;

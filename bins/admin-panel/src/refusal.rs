@@ -10,6 +10,7 @@ use dropin_ports::{KeyringError, StoreError};
 use crate::assets::{ICON, STYLE};
 use crate::fields::{Fields, FieldsRefused};
 use crate::page;
+use crate::texts::{Texts, texts};
 
 /// Why nothing is shown or done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,42 +51,31 @@ impl Refusal {
     }
 
     fn title(&self) -> &'static str {
+        let t = texts();
         match self {
-            Self::NotFound(_) => "Not found",
-            Self::NotAllowed(_) => "You may not do this",
-            Self::SignIn(_) | Self::SecondFactor => "Sign in",
-            Self::Forged => "This request was not made by this page",
-            Self::Invalid(_) => "This request makes no sense",
-            Self::Changed(_) => "It has changed meanwhile",
-            Self::Unavailable(_) => "This cannot be done right now",
-            Self::OutcomeUnknown => "It is not known whether this was done",
-            Self::Internal(_) => "Something went wrong on our side",
+            Self::NotFound(_) => t.not_found,
+            Self::NotAllowed(_) => t.may_not,
+            Self::SignIn(_) | Self::SecondFactor => t.sign_in,
+            Self::Forged => t.forged,
+            Self::Invalid(_) => t.makes_no_sense,
+            Self::Changed(_) => t.has_changed,
+            Self::Unavailable(_) => t.not_right_now,
+            Self::OutcomeUnknown => t.not_known_whether_done,
+            Self::Internal(_) => t.wrong_on_our_side,
         }
     }
 
     fn message(&self) -> String {
+        let t = texts();
         match self {
-            Self::NotFound(what) => {
-                format!("There is no such {what} here, or it belongs to a merchant that you do not see.")
-            }
+            Self::NotFound(what) => t.no_such(t.code(what)),
             Self::NotAllowed(why) | Self::Invalid(why) | Self::Changed(why) => why.clone(),
             Self::SignIn(why) => (*why).to_owned(),
-            Self::SecondFactor => "The code of your authenticator is missing.".to_owned(),
-            Self::Forged => {
-                "It did not come from a page of this panel, or from one of an earlier session. Nothing was done. \
-                Go back, load the page again, and send the form once more."
-                    .to_owned()
-            }
-            Self::Unavailable(_) => "Nothing was changed. Try again in a moment.".to_owned(),
-            Self::OutcomeUnknown => {
-                "It was not confirmed in time. Look whether it was done before you do anything else; \
-                sending the same form again moves nothing twice."
-                    .to_owned()
-            }
-            Self::Internal(_) => {
-                "Nothing more is known here. The log of the program says what it was; report the request id below."
-                    .to_owned()
-            }
+            Self::SecondFactor => t.second_factor_missing.to_owned(),
+            Self::Forged => t.forged_advice.to_owned(),
+            Self::Unavailable(_) => t.unavailable_advice.to_owned(),
+            Self::OutcomeUnknown => t.outcome_unknown_advice.to_owned(),
+            Self::Internal(_) => t.internal_advice.to_owned(),
         }
     }
 
@@ -139,8 +129,8 @@ fn sign_in(request: &HttpRequest, why: &'static str, fields: &Fields) -> HttpRes
     }
     let page = RefusalPage {
         alone: Alone::new(),
-        title: "You were signed out meanwhile",
-        message: "Nothing was done. Sign in, and send the form again; this is what was typed:".to_owned(),
+        title: texts().signed_out_meanwhile,
+        message: texts().signed_out_typed.to_owned(),
         typed,
         sign_in: Some(sign_in),
         again: None,
@@ -151,13 +141,14 @@ fn sign_in(request: &HttpRequest, why: &'static str, fields: &Fields) -> HttpRes
 
 /// What pages without the frame need.
 pub(crate) struct Alone {
+    pub(crate) t: &'static Texts,
     pub(crate) style: &'static str,
     pub(crate) icon: &'static str,
 }
 
 impl Alone {
     pub(crate) fn new() -> Self {
-        Self { style: &STYLE.path, icon: &ICON.path }
+        Self { t: texts(), style: &STYLE.path, icon: &ICON.path }
     }
 }
 
@@ -225,7 +216,7 @@ impl From<FlowError> for Refusal {
 
 impl From<FieldsRefused> for Refusal {
     fn from(error: FieldsRefused) -> Self {
-        Self::Invalid(error.to_string())
+        Self::Invalid(error.message())
     }
 }
 

@@ -14,6 +14,7 @@ use crate::assets::{ICON, STYLE};
 use crate::fields::Fields;
 use crate::refusal::Refusal;
 use crate::routes::{Access, NAVIGATION, PanelRoute};
+use crate::texts::{Texts, sentence, texts};
 use crate::{PanelDeps, guard, page};
 
 /// A request with who makes it.
@@ -44,10 +45,9 @@ impl PanelRequest {
             return Err(Refusal::NotFound(what));
         }
         match self.route.access {
-            Access::Allowed(action) => self
-                .operator
-                .require(action, Some(merchant))
-                .map_err(|refused| Refusal::NotAllowed(refused.to_string())),
+            Access::Allowed(action) => {
+                self.operator.require(action, Some(merchant)).map_err(|refused| Refusal::NotAllowed(sentence(&refused)))
+            }
             Access::Anybody | Access::SignedIn => Ok(()),
         }
     }
@@ -99,9 +99,11 @@ impl PanelRequest {
     pub(crate) fn shell(&self, title: impl Into<String>) -> Shell {
         let section = section(self.route.path);
         let nav = NAVIGATION.iter().filter(|item| guard::may(&self.operator, item.action));
-        let nav =
-            nav.map(|item| ShownItem { path: item.path, name: item.name, current: section == item.path }).collect();
+        let nav = nav
+            .map(|item| ShownItem { path: item.path, name: (item.name)(texts()), current: section == item.path })
+            .collect();
         Shell {
+            t: texts(),
             title: title.into(),
             style: &STYLE.path,
             icon: &ICON.path,
@@ -121,7 +123,7 @@ impl PanelRequest {
             return None;
         }
         let done = self.fields.given("done")?;
-        NOTICES.iter().find(|(code, ..)| *code == done).map(|(_, kind, text)| Notice { kind, text })
+        NOTICES.iter().find(|(code, ..)| *code == done).map(|(_, kind, text)| Notice { kind, text: text(texts()) })
     }
 
     /// A page.
@@ -141,51 +143,42 @@ fn section(path: &str) -> &str {
     &path[..end]
 }
 
+/// A code, the colour of what it means, and its text.
+type NoticeRow = (&'static str, &'static str, fn(&Texts) -> &'static str);
+
 /// What acts came to, by the code in the address that they lead to.
-const NOTICES: &[(&str, &str, &str)] = &[
-    ("refunded", "good", "The refund was made."),
-    (
-        "refund-pending",
-        "wait",
-        "The refund was asked for; the processor has not decided yet. This page shows when it has.",
-    ),
-    ("refund-failed", "bad", "The processor refused the refund. Nothing was given back."),
-    ("refund-waits", "wait", "The refund waits for a second operator, who finds it under Approvals."),
-    ("withdrawn", "good", "Taken back. Nothing was moved."),
-    ("approved", "good", "Approved."),
-    ("refused", "good", "Refused. Nothing was moved."),
-    ("captured", "good", "The capture was made."),
-    (
-        "capture-pending",
-        "wait",
-        "The capture was asked for; the processor has not decided yet. This page shows when it has.",
-    ),
-    ("capture-held", "wait", "The Order is under review: it is captured as soon as the review is approved."),
-    ("capture-refused", "bad", "The processor refused the capture."),
-    ("cancelled", "good", "The Order was cancelled."),
-    ("cancel-pending", "wait", "The cancellation was asked for; the processor has still to void the authorization."),
-    ("cancel-refused", "bad", "The processor could not void the authorization: the Order goes on."),
-    ("review-approved", "good", "The review was approved."),
-    ("review-declined", "good", "The review was declined."),
-    ("review-pending", "wait", "Decided; the processor has still to do its part."),
-    ("closed", "good", "The contract was closed. Nobody can charge it any more."),
-    ("queued", "good", "It is sent again."),
-    ("hurried", "good", "It was waiting for its next try, and is due now."),
-    ("not-queued", "wait", "Nothing was sent again: it waits already, or its endpoint is not told of such events."),
-    ("discarded", "good", "Discarded. It can still be sent again until it is deleted by age."),
-    ("not-discarded", "wait", "Nothing was discarded: it is not parked any more."),
-    ("comparing", "wait", "The comparison began. This page shows what came of it."),
-    ("compares-already", "wait", "A comparison runs already: this is the one."),
-    ("saved", "good", "Saved. Running programs follow within two seconds."),
-    ("removed", "good", "Removed."),
-    ("revoked", "good", "The API user was revoked, for ever."),
-    ("ended", "good", "The session was ended."),
-    ("changed", "good", "Changed."),
-    (
-        "enabled-invited",
-        "wait",
-        "Enabled. It has no password, and its link ended when it was disabled: make a new one-time link.",
-    ),
+const NOTICES: &[NoticeRow] = &[
+    ("refunded", "good", |t| t.notice_refunded),
+    ("refund-pending", "wait", |t| t.notice_refund_pending),
+    ("refund-failed", "bad", |t| t.notice_refund_failed),
+    ("refund-waits", "wait", |t| t.notice_refund_waits),
+    ("withdrawn", "good", |t| t.notice_withdrawn),
+    ("approved", "good", |t| t.notice_approved),
+    ("refused", "good", |t| t.notice_refused),
+    ("captured", "good", |t| t.notice_captured),
+    ("capture-pending", "wait", |t| t.notice_capture_pending),
+    ("capture-held", "wait", |t| t.notice_capture_held),
+    ("capture-refused", "bad", |t| t.notice_capture_refused),
+    ("cancelled", "good", |t| t.notice_cancelled),
+    ("cancel-pending", "wait", |t| t.notice_cancel_pending),
+    ("cancel-refused", "bad", |t| t.notice_cancel_refused),
+    ("review-approved", "good", |t| t.notice_review_approved),
+    ("review-declined", "good", |t| t.notice_review_declined),
+    ("review-pending", "wait", |t| t.notice_review_pending),
+    ("closed", "good", |t| t.notice_closed),
+    ("queued", "good", |t| t.notice_queued),
+    ("hurried", "good", |t| t.notice_hurried),
+    ("not-queued", "wait", |t| t.notice_not_queued),
+    ("discarded", "good", |t| t.notice_discarded),
+    ("not-discarded", "wait", |t| t.notice_not_discarded),
+    ("comparing", "wait", |t| t.notice_comparing),
+    ("compares-already", "wait", |t| t.notice_compares_already),
+    ("saved", "good", |t| t.notice_saved),
+    ("removed", "good", |t| t.notice_removed),
+    ("revoked", "good", |t| t.notice_revoked),
+    ("ended", "good", |t| t.notice_ended),
+    ("changed", "good", |t| t.notice_changed),
+    ("enabled-invited", "wait", |t| t.notice_enabled_invited),
 ];
 
 /// A line above a page.
@@ -203,6 +196,7 @@ pub(crate) struct ShownItem {
 
 /// The frame of a page.
 pub(crate) struct Shell {
+    pub(crate) t: &'static Texts,
     pub(crate) title: String,
     pub(crate) style: &'static str,
     pub(crate) icon: &'static str,

@@ -11,6 +11,7 @@ use crate::screens::{
     accept, account, approvals, audit, contracts, export, ledger, many, merchants, notifications, operations,
     operators, orders, overview, rates, review, search, sessions, sign_in,
 };
+use crate::texts::Texts;
 use crate::{assets, page};
 
 /// Whose requests a route takes.
@@ -41,28 +42,28 @@ pub struct PanelRoute {
 /// An item of the navigation.
 pub(crate) struct NavigationItem {
     pub(crate) path: &'static str,
-    pub(crate) name: &'static str,
+    pub(crate) name: fn(&Texts) -> &'static str,
     pub(crate) action: PanelAction,
 }
 
-const fn item(path: &'static str, name: &'static str, action: PanelAction) -> NavigationItem {
+const fn item(path: &'static str, name: fn(&Texts) -> &'static str, action: PanelAction) -> NavigationItem {
     NavigationItem { path, name, action }
 }
 
 /// The navigation, as far as the operator's roles reach.
 pub(crate) const NAVIGATION: &[NavigationItem] = &[
-    item("/", "Overview", PanelAction::ViewPayments),
-    item("/orders", "Orders", PanelAction::ViewPayments),
-    item("/sessions", "Sessions", PanelAction::ViewPayments),
-    item("/review", "Reviews", PanelAction::ReviewOrder),
-    item("/approvals", "Approvals", PanelAction::ApproveMoney),
-    item("/operations", "Open operations", PanelAction::ViewPayments),
-    item("/notifications", "Notifications", PanelAction::ViewNotifications),
-    item("/merchants", "Merchants", PanelAction::ViewMerchants),
-    item("/rates", "Rates", PanelAction::ViewPayments),
-    item("/ledger", "Ledger", PanelAction::VerifyLedger),
-    item("/audit", "Audit log", PanelAction::ViewAuditLog),
-    item("/operators", "Operators", PanelAction::ManageOperators),
+    item("/", |t| t.overview, PanelAction::ViewPayments),
+    item("/orders", |t| t.orders, PanelAction::ViewPayments),
+    item("/sessions", |t| t.sessions, PanelAction::ViewPayments),
+    item("/review", |t| t.reviews, PanelAction::ReviewOrder),
+    item("/approvals", |t| t.approvals, PanelAction::ApproveMoney),
+    item("/operations", |t| t.open_operations, PanelAction::ViewPayments),
+    item("/notifications", |t| t.notifications, PanelAction::ViewNotifications),
+    item("/merchants", |t| t.merchants, PanelAction::ViewMerchants),
+    item("/rates", |t| t.rates, PanelAction::ViewPayments),
+    item("/ledger", |t| t.ledger, PanelAction::VerifyLedger),
+    item("/audit", |t| t.audit_log, PanelAction::ViewAuditLog),
+    item("/operators", |t| t.operators, PanelAction::ManageOperators),
 ];
 
 const fn get(
@@ -104,6 +105,7 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/account/authenticator/confirm", SignedIn, &["csrf", "sealed", "secret", "uri", "code"], || {
         to(account::replace_authenticator)
     }),
+    post("/account/language", SignedIn, &["csrf", "language"], || to(account::set_language)),
     post("/account/sessions/{id}/end", SignedIn, &["csrf"], || to(account::end_session)),
     get("/", Allowed(A::ViewPayments), &["merchant", "days", "currency"], || to(overview::show)),
     get("/find", Allowed(A::ViewPayments), &["q"], || to(search::find)),

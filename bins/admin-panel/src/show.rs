@@ -8,17 +8,17 @@ use dropin_kernel::Timestamp;
 use dropin_money::{Amount, Currency};
 use dropin_order::{OpState, Order, OrderState, RefundState};
 use dropin_ports::{Actor, DeliveryState};
-use dropin_risk::{Decision, ReasonCode, VelocityWindow};
+use dropin_risk::{Decision, ReasonCode};
 use dropin_session::SessionStateKind;
 
 use crate::escape::Visible;
+use crate::texts::texts;
 
 /// Markup.
 pub(crate) type Html = Safe<String>;
 
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-
-fn escaped(text: &str) -> String {
+/// A text as a part of markup.
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // Writing to a String cannot fail.
     let _ = Visible.write_escaped_str(&mut out, text);
@@ -28,8 +28,9 @@ fn escaped(text: &str) -> String {
 /// An instant to the second, as people read it; in UTC.
 pub(crate) fn instant_text(at: Timestamp) -> String {
     let at = at.to_offset_date_time();
-    let month = MONTHS[usize::from(u8::from(at.month())) - 1];
-    format!("{} {month} {}, {:02}:{:02}:{:02}", at.day(), at.year(), at.hour(), at.minute(), at.second())
+    let month = texts().months[usize::from(u8::from(at.month())) - 1];
+    let time = format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second());
+    texts().instant(at.day(), month, at.year(), time)
 }
 
 /// An instant, with the exact one behind it. Each page says once that instants are in UTC.
@@ -42,14 +43,19 @@ pub(crate) fn instant_or_dash(at: Option<Timestamp>) -> Html {
     at.map_or_else(|| Safe("–".to_owned()), instant)
 }
 
-/// A number with its thousands apart.
+/// A number with its thousands apart. The point before decimals is that of the API and of what is typed, in every language.
 pub(crate) fn grouped(number: &str) -> String {
+    grouped_by(number, texts().thousands)
+}
+
+/// The same with what stands between thousands.
+pub(crate) fn grouped_by(number: &str, between: &str) -> String {
     let (sign, rest) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     let (whole, fraction) = rest.split_once('.').map_or((rest, None), |(whole, fraction)| (whole, Some(fraction)));
     let mut text = sign.to_owned();
     for (at, digit) in whole.chars().enumerate() {
         if at != 0 && (whole.len() - at).is_multiple_of(3) {
-            text.push(',');
+            text += between;
         }
         text.push(digit);
     }
@@ -81,65 +87,63 @@ pub(crate) fn badge(kind: &str, word: &str) -> Html {
 }
 
 /// How an Order's state reads, and how it is coloured.
-pub(crate) const fn order_state(state: OrderState) -> (&'static str, &'static str) {
+pub(crate) fn order_state(state: OrderState) -> (&'static str, &'static str) {
+    let t = texts();
     match state {
-        OrderState::Processing => ("wait", "Processing"),
-        OrderState::PaymentAuthorized => ("wait", "Authorized"),
-        OrderState::Processed => ("good", "Processed"),
-        OrderState::ProcessingFailed => ("bad", "Failed"),
-        OrderState::Cancelled => ("", "Cancelled"),
-        OrderState::Declined => ("bad", "Declined"),
-        OrderState::CommitAccepted => ("wait", "Under provider's review"),
+        OrderState::Processing => ("wait", t.badge_processing),
+        OrderState::PaymentAuthorized => ("wait", t.authorized),
+        OrderState::Processed => ("good", t.badge_processed),
+        OrderState::ProcessingFailed => ("bad", t.failed),
+        OrderState::Cancelled => ("", t.badge_cancelled),
+        OrderState::Declined => ("bad", t.badge_declined),
+        OrderState::CommitAccepted => ("wait", t.badge_commit_accepted),
     }
 }
 
 /// An Order's state, with what holds or changes it.
 pub(crate) fn order_badges(order: &Order) -> Html {
+    let t = texts();
     let (kind, word) = order_state(order.state);
     let mut html = badge(kind, word).0;
     let mut add = |kind: &str, word: &str| {
         let _ = write!(html, " {}", badge(kind, word).0);
     };
     if order.under_review {
-        add("wait", "Under review");
+        add("wait", t.badge_under_review);
     }
     if order.voiding.is_some() {
-        add("wait", "Being voided");
+        add("wait", t.badge_being_voided);
     }
     let (refunded, captured) = (order.amounts.refunded(), order.amounts.captured());
     if !order.amounts.refund_pending().is_zero() {
-        add("wait", "Refund pending");
+        add("wait", t.badge_refund_pending);
     }
     if !refunded.is_zero() {
-        add("", if refunded == captured { "Refunded" } else { "Partly refunded" });
+        add("", if refunded == captured { t.refunded } else { t.badge_partly_refunded });
     }
     Safe(html)
 }
 
 /// A Session's state.
 pub(crate) fn session_badge(state: SessionStateKind) -> Html {
-    let (kind, word) = match state {
-        SessionStateKind::Created => ("", "Created"),
-        SessionStateKind::Processing => ("wait", "Processing"),
-        SessionStateKind::Redirected => ("wait", "Redirected"),
-        SessionStateKind::Completed => ("good", "Completed"),
-        SessionStateKind::Cancelled => ("", "Cancelled"),
-        SessionStateKind::Failed => ("bad", "Failed"),
+    let kind = match state {
+        SessionStateKind::Created | SessionStateKind::Cancelled => "",
+        SessionStateKind::Processing | SessionStateKind::Redirected => "wait",
+        SessionStateKind::Completed => "good",
+        SessionStateKind::Failed => "bad",
     };
-    badge(kind, word)
+    badge(kind, &words(state.as_str()))
 }
 
 /// The state of a notification at an endpoint.
 pub(crate) fn delivery_badge(state: DeliveryState) -> Html {
-    let (kind, word) = match state {
-        DeliveryState::Pending => ("wait", "Waiting"),
-        DeliveryState::Parked => ("bad", "Parked"),
-        DeliveryState::Delivered => ("good", "Delivered"),
-        DeliveryState::NotWanted => ("", "Not wanted"),
-        DeliveryState::Moved => ("", "Moved"),
-        DeliveryState::Discarded => ("", "Discarded"),
+    let kind = match state {
+        DeliveryState::Pending => return badge("wait", texts().badge_waiting),
+        DeliveryState::Parked => "bad",
+        DeliveryState::Delivered => "good",
+        DeliveryState::NotWanted | DeliveryState::Moved | DeliveryState::Discarded => "",
     };
-    badge(kind, word)
+    badge(kind, &words(state.as_str()))
 }
 
 /// The state of an operation at the processor.
@@ -174,62 +178,63 @@ pub(crate) fn contract_badge(state: ContractStateKind) -> Html {
 
 /// What screening decided.
 pub(crate) fn decision_badge(decision: Decision) -> Html {
+    let t = texts();
     let (kind, words) = match decision {
-        Decision::Allow => ("good", "Allowed"),
-        Decision::Challenge => ("wait", "Had to authenticate"),
-        Decision::Review => ("wait", "For a person to review"),
-        Decision::Block => ("bad", "Blocked, the processor was not asked"),
+        Decision::Allow => ("good", t.decision_allow),
+        Decision::Challenge => ("wait", t.decision_challenge),
+        Decision::Review => ("wait", t.decision_review),
+        Decision::Block => ("bad", t.decision_block),
     };
     badge(kind, words)
 }
 
 /// A reason of screening, in words.
 pub(crate) fn reason(code: &ReasonCode) -> String {
+    let t = texts();
     match code {
         ReasonCode::Factor(factor) => words(factor.as_str()),
         ReasonCode::Velocity(name) => {
-            format!(
-                "Too many {} by {} in {}",
-                lower(name.measure.as_str()),
-                lower(name.key.as_str()),
-                span(name.window)
-            )
+            t.too_many(t.part(name.measure.as_str()), t.part(name.key.as_str()), t.part(name.window.as_str()))
         }
-        ReasonCode::Rule(name) => format!("Rule {}", name.as_str()),
-        ReasonCode::BlockList(kind) => format!("On the block list of {}", lower(kind.as_str())),
-        ReasonCode::AllowList(kind) => format!("On the allow list of {}", lower(kind.as_str())),
+        ReasonCode::Rule(name) => t.rule_named(name.as_str()),
+        ReasonCode::BlockList(kind) => t.on_block_list(t.part(kind.as_str())),
+        ReasonCode::AllowList(kind) => t.on_allow_list(t.part(kind.as_str())),
         other => words(&other.to_string()),
-    }
-}
-
-fn lower(code: &str) -> String {
-    words(code).to_lowercase()
-}
-
-fn span(window: VelocityWindow) -> String {
-    match window {
-        VelocityWindow::Hour => "an hour".to_owned(),
-        VelocityWindow::Day => "a day".to_owned(),
-        other => lower(other.as_str()),
     }
 }
 
 /// A code as words: `CARD_REFUSED` is `Card refused`.
 pub(crate) fn words(code: &str) -> String {
-    let lower = code.replace('_', " ").to_ascii_lowercase();
-    let mut letters = lower.chars();
-    letters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
+    texts().code(code)
 }
 
 /// Who caused something.
 pub(crate) fn actor(actor: &Actor) -> String {
     match actor {
-        Actor::Merchant(username) => format!("API user {username}"),
-        Actor::Shopper => "the shopper".to_owned(),
-        Actor::Operator(name) => format!("operator {name}"),
-        Actor::CommandLine(name) => format!("command by {name}"),
+        Actor::Merchant(username) => texts().api_user_named(username),
+        Actor::Shopper => texts().the_shopper.to_owned(),
+        Actor::Operator(name) => texts().operator_named(name),
+        Actor::CommandLine(name) => texts().command_by(name),
         Actor::System => "Dropin".to_owned(),
     }
+}
+
+/// A text of ours in which backticks mark what is typed into a terminal or a program.
+pub(crate) fn marked(text: impl AsRef<str>) -> Html {
+    let mut html = String::new();
+    for (place, piece) in text.as_ref().split('`').enumerate() {
+        let piece = escaped(piece);
+        html += &if place.is_multiple_of(2) { piece } else { format!("<code>{piece}</code>") };
+    }
+    Safe(html)
+}
+
+/// A text of ours in which brackets mark what leads to `path`.
+pub(crate) fn linked(text: &str, path: impl AsRef<str>) -> Html {
+    let (before, rest) = text.split_once('[').unwrap_or((text, ""));
+    let (link, after) = rest.split_once(']').unwrap_or((rest, ""));
+    let [before, path, link, after] = [before, path.as_ref(), link, after].map(escaped);
+    Safe(format!("{before}<a href=\"{path}\">{link}</a>{after}"))
 }
 
 /// Bytes that came from elsewhere, as text.
@@ -264,6 +269,12 @@ mod tests {
     fn an_actor_is_shown_in_words() {
         let shown = [Actor::CommandLine("root".to_owned()), Actor::Operator("ana".to_owned()), Actor::System];
         assert_eq!(shown.map(|one| actor(&one)), ["command by root", "operator ana", "Dropin"]);
+    }
+
+    #[test]
+    fn what_is_marked_in_a_text_is_code_or_a_link() {
+        assert_eq!(marked("Run `dropin <x>`.").0, "Run <code>dropin &lt;x&gt;</code>.");
+        assert_eq!(linked("Or [look \"there\"].", "/a?b&c").0, "Or <a href=\"/a?b&amp;c\">look &#34;there&#34;</a>.");
     }
 
     #[test]

@@ -3,12 +3,16 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use actix_web::http::StatusCode;
 use common::World;
 use dropin_access::operator::OperatorRole;
 use dropin_access::{EndpointSettings, Merchant, RateForm, SavedCardKind};
-use dropin_kernel::{EndpointId, MerchantId};
+use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
+use dropin_ports::{Clock, ScreeningStore};
+use dropin_risk::{Facts, Rules};
 
 impl World {
     async fn merchant(&self, id: MerchantId) -> Merchant {
@@ -120,6 +124,45 @@ async fn screening_is_switched_and_its_rules_are_set_with_mistakes_shown() {
     let owner = world.operator(OperatorRole::Owner, None).await;
     let log = world.log(&owner, world.ana).await;
     assert!(log.contains("ScreeningRules") && !log.contains("spam.example"), "{log}");
+}
+
+/// An hour after the payments of the world.
+struct AnHourLater;
+
+impl Clock for AnHourLater {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_micros(1_790_003_600_000_000)
+    }
+}
+
+#[actix_web::test]
+async fn rules_are_tried_on_past_payments_of_the_merchant() {
+    let mut world = World::new().await;
+    world.deps.clock = Arc::new(AnHourLater);
+    let developer = world.operator(OperatorRole::Developer, Some(world.ana)).await;
+    let facts = Facts { billing_country: "AT".parse().ok(), ..Facts::default() };
+    let past = Rules::built_in().screen(facts);
+    for (order, merchant) in [(world.order_of_ana, world.ana), (world.order_of_bob, world.bob)] {
+        world.store.put_screening(order, merchant, past.clone()).await.unwrap();
+    }
+    let path = format!("/merchants/{}/screening/try", world.ana);
+    let tried = async |rules: &str, days: &str| {
+        world.post(&developer, &path, &[("seen", "0"), ("screening", "on"), ("rules", rules), ("days", days)]).await
+    };
+    let rules = "[block]\nBILLING_COUNTRIES = ['AT']\n";
+    let page = tried(rules, "1").await;
+    assert_eq!(page.status, StatusCode::OK, "{}", page.text);
+    for part in
+        ["1 of 1 payments of the last day", &world.order_of_ana.to_string(), "Allow", "Block", "BILLING_COUNTRIES"]
+    {
+        assert!(page.text.contains(part), "{part}: {}", page.text);
+    }
+    assert!(!page.text.contains(&world.order_of_bob.to_string()), "nobody else's");
+    let same = tried("", "90").await;
+    assert!(same.text.contains("0 of 1 payments"), "{}", same.text);
+    assert_eq!(tried(rules, "9999").await.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let merchant = world.merchant(world.ana).await;
+    assert_eq!((merchant.screening.on, merchant.screening.rules_revision), (false, 0), "nothing was saved");
 }
 
 #[actix_web::test]
@@ -255,7 +298,7 @@ async fn many_notifications_are_counted_before_they_are_sent_again_or_discarded(
     let one_type = [("merchant", merchant.as_str()), ("to", &heir), ("type", "ORDER_AUTHORIZED")];
     let sent = world.post(&developer, "/notifications/replay", &one_type).await;
     assert_eq!(sent.status, StatusCode::OK);
-    assert!(sent.text.contains("1 are sent again"), "{}", sent.text);
+    assert!(sent.text.contains("1 is sent again"), "{}", sent.text);
     assert_eq!(stands("PARKED").await, waiting - 1);
 
     let discards = world.get(Some(&developer), &format!("/notifications/discard?{chosen}")).await.text;

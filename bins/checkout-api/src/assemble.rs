@@ -4,8 +4,8 @@ use std::sync::Arc;
 use clap::Args;
 use dropin_access::{Origin, WalletDomain};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, Mode, Parts, PublicArgs, ScreeningArgs, StashArgs,
-    WalletArgs, keep_memory_private, public_url,
+    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, IpCountriesArgs, Mode, Parts, PublicArgs, ScreeningArgs,
+    StashArgs, WalletArgs, keep_memory_private, public_url,
 };
 use dropin_keyring::MasterKey;
 use dropin_payments::{PaymentArgs, payments};
@@ -16,7 +16,8 @@ use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers,
 use dropin_wallet_client::{WalletClient, WalletClientConfig};
 
 use crate::{
-    CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout, openapi, watch_certificates,
+    CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout, ip_countries, openapi,
+    watch_certificates,
 };
 
 /// The settings of the drop-in, the shopper's calls and the server-to-server checkout.
@@ -46,6 +47,9 @@ pub struct CheckoutApiArgs {
     /// Screening of payments.
     #[command(flatten)]
     pub screening: ScreeningArgs,
+    /// Countries of IP addresses.
+    #[command(flatten)]
+    pub ip_countries: IpCountriesArgs,
     /// Whether the API documents are served.
     #[command(flatten)]
     pub docs: DocsArgs,
@@ -65,6 +69,10 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
     let screening_rules = settings.screening.open(context).await?;
     let screening = payments.screening.clone().with_rules((*screening_rules).clone());
     let screening = screening.with_keyring(context.velocity_keys().await?);
+    let screening = match ip_countries::open(&settings.ip_countries)? {
+        Some(countries) => screening.with_ip_countries(countries),
+        None => screening,
+    };
     let payments = Payments { screening, ..payments };
     let keys = context.stash_keys(settings.stash.lifetime()).await?;
     let public = settings.public.urls(context.mode)?;

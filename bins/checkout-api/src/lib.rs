@@ -7,6 +7,7 @@ mod catalogue;
 mod checkout;
 mod contract;
 mod frame;
+mod ip_countries;
 pub mod openapi;
 mod return_page;
 mod shopper;

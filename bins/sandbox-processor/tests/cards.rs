@@ -57,7 +57,7 @@ async fn declines_say_why_and_are_journaled_once() {
 async fn what_the_issuer_checked_stands_beside_its_yes() {
     let running = RunningProcessor::start().await;
     let caller = &running.caller;
-    let without_code = |number: &str| authorization(number).replace(r#""VerificationCode":"123","#, "");
+    let without_code = |number: &str| authorization(number).replace(r#","VerificationCode":"123""#, "");
     for (body, checks) in [
         (authorization(PLAIN), json!({"CodeMatches": true, "Authenticated": false})),
         (without_code(PLAIN), json!({"Authenticated": false})),

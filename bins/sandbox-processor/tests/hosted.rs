@@ -86,7 +86,7 @@ async fn a_challenge_is_part_of_what_was_asked_and_no_matter_to_other_methods() 
     let again = asking(json!({"Card": card(common::PLAIN), "Challenge": true})).await;
     assert_eq!((again.replayed, again.page()), (true, pending.page()));
     let other = asking(json!({"Card": card(common::PLAIN), "Challenge": false})).await;
-    assert_eq!((other.status, other.code()), (409, "IDEMPOTENCY_KEY_REUSED"));
+    assert_eq!((other.status, other.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
     let odd = asking(json!({"Challenge": "yes"})).await;
     assert_eq!((odd.status, odd.code()), (400, "INVALID_REQUEST"));
     let away = json!({"Card": card(common::PLAIN), "Challenge": true, "ReturnUrl": null});

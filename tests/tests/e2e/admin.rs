@@ -1,4 +1,4 @@
-//! The admin panel in Chromium: every screen in light on a desk and in dark on a phone, and a refund as an operator makes it.
+//! The admin panel in Chromium: every screen in light on a desk, in dark on a phone and there in German, and a refund as an operator makes it.
 
 use dropin_tests::{browser, cards, world::Demo};
 use serde_json::json;
@@ -9,14 +9,15 @@ async fn the_admin_panel_is_walked() {
     let demo = Demo::start().await;
     let (panel, mut link) = (demo.shown("Admin panel"), Some(demo.first_operator()));
     let pictures = std::env::var("DROPIN_TEST_PICTURES").ok();
-    let sizes = [(1280, 800, "light"), (360, 740, "dark")];
-    for ((width, height, scheme), half) in sizes.into_iter().flat_map(|size| [(size, 0), (size, 1)]) {
+    let sizes = [(1280, 800, "light", "en-US"), (360, 740, "dark", "en-US"), (360, 740, "light", "de-DE")];
+    for ((width, height, scheme, locale), half) in sizes.into_iter().flat_map(|size| [(size, 0), (size, 1)]) {
         let input = json!({
-            "panel": panel, "link": link.take(), "scheme": scheme, "half": half, "viewport": {"width": width, "height": height},
+            "panel": panel, "link": link.take(), "scheme": scheme, "locale": locale, "half": half, "viewport": {"width": width, "height": height},
             "pictures": pictures.as_ref().map(|folder| format!("{folder}/{width}-{scheme}")),
         });
         let seen = browser::run("adminScreens", &input).await;
-        assert_eq!(seen["problems"], json!([]), "{width} {scheme}: {seen}");
+        assert_eq!(seen["problems"], json!([]), "{width} {scheme} {locale}: {seen}");
+        assert_eq!(seen["languages"], json!([locale[..2]]), "each screen in the browser's language: {seen}");
         assert_eq!(seen["names"].as_array().unwrap().len(), 12, "an owner sees every screen: {seen}");
         let cookie = json!([{"name": "__Host-dropin-admin", "secure": true, "httpOnly": true, "sameSite": "Strict", "path": "/"}]);
         assert_eq!(seen["cookies"], cookie);

@@ -4,10 +4,11 @@ use actix_web::http::StatusCode;
 use askama::Template;
 use dropin_usecases::operators::{AcceptError, AcceptanceForm, SecondFactorPolicy};
 
-use super::orders::sentence;
+use super::in_words;
 use crate::guard::{Answer, OpenRequest, with_session};
 use crate::page::html;
 use crate::refusal::{Alone, Refusal};
+use crate::texts::sentence;
 
 #[derive(Template)]
 #[template(path = "accept.html")]
@@ -122,10 +123,7 @@ pub(crate) async fn begin(request: OpenRequest) -> Answer {
         Ok(enrolment) => {
             Ok(html(StatusCode::OK, &enrolment_page(&request, enrolment.sealed, enrolment.secret, enrolment.uri, None)))
         }
-        Err(AcceptError::Invalid(violations)) => {
-            let wrong = violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect();
-            form(&request, wrong).await
-        }
+        Err(AcceptError::Invalid(violations)) => form(&request, in_words(&violations)).await,
         Err(error @ AcceptError::Busy(_)) => form(&request, vec![sentence(&error)]).await,
         Err(error) => Err(refusal(error)),
     }

@@ -5,12 +5,13 @@ use dropin_kernel::OperatorSessionId;
 use dropin_usecases::operators::ReplaceCredentialsError;
 
 use super::accept::{recovery_page, replacement_page};
-use super::orders::sentence;
-use crate::guard::{Answer, with_session};
+use super::{Choice, in_words};
+use crate::guard::{Answer, chosen_language, with_language, with_session};
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::{Language, sentence, texts};
 
 struct SessionRow {
     id: String,
@@ -32,6 +33,7 @@ struct AccountPage {
     has_authenticator: bool,
     recovery_codes: u32,
     sessions: Vec<SessionRow>,
+    languages: Vec<Choice>,
     wrong: Option<String>,
 }
 
@@ -48,15 +50,34 @@ async fn page_of(request: &PanelRequest, wrong: Option<String>) -> Result<Accoun
         is_current: session.id == current.session.id,
     });
     Ok(AccountPage {
-        shell: request.shell("Your account"),
+        shell: request.shell(texts().your_account),
         name: request.name(),
         email: current.operator.email.as_str().to_owned(),
         roles: current.operator.rights.roles.to_string().replace(',', ", "),
         has_authenticator: current.has_authenticator,
         recovery_codes: current.recovery_codes_left,
         sessions: rows.collect(),
+        languages: languages(request),
         wrong,
     })
+}
+
+/// The languages, each by its own name.
+fn languages(request: &PanelRequest) -> Vec<Choice> {
+    let chosen = chosen_language(&request.http).map_or("", |language| language.texts().language_tag);
+    let named = Language::ALL.map(Language::texts).map(|one| (one.language_tag, one.language_name));
+    let all = [("", texts().as_the_browser_asks_for)].into_iter().chain(named);
+    all.map(|(tag, name)| Choice::new(tag, name, chosen)).collect()
+}
+
+/// Chooses the language of the panel in this browser.
+pub(crate) async fn set_language(request: PanelRequest) -> Answer {
+    let tag = request.fields.text("language");
+    let language = Language::of_tag(tag);
+    if language.is_none() && !tag.is_empty() {
+        return Err(Refusal::Invalid(texts().choose_language.to_owned()));
+    }
+    Ok(with_language(see("/account?done=changed"), language))
 }
 
 /// The account.
@@ -68,6 +89,9 @@ async fn again(request: &PanelRequest, error: ReplaceCredentialsError) -> Answer
     match error {
         ReplaceCredentialsError::Store(error) => Err(error.into()),
         ReplaceCredentialsError::Keyring(error) => Err(error.into()),
+        ReplaceCredentialsError::Invalid(violations) => {
+            Ok(request.rejected(&page_of(request, Some(in_words(&violations).join(" "))).await?))
+        }
         error => Ok(request.rejected(&page_of(request, Some(sentence(&error))).await?)),
     }
 }

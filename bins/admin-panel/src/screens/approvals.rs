@@ -5,13 +5,14 @@ use dropin_access::operator::{MoneyRequest, MoneyRequestState};
 use dropin_kernel::{MoneyRequestId, OperatorId};
 use dropin_usecases::operators::{MoneyError, OperatorRefundError};
 
-use super::orders::{refund_notice, refunds, sentence};
+use super::orders::{refund_notice, refunds};
 use super::{MerchantNames, acting, visible_merchants};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::{sentence, texts};
 
 struct RequestRow {
     id: String,
@@ -69,7 +70,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         ends: show::instant(one.expires_at()),
         decision: Decision::of(one, request.operator.operator.id),
     });
-    let page = ApprovalsPage { shell: request.shell("Approvals"), rows: rows.collect() };
+    let page = ApprovalsPage { shell: request.shell(texts().approvals), rows: rows.collect() };
     Ok(request.page(&page))
 }
 
@@ -87,17 +88,16 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
                 Ok(state) => Ok(see(format!("/orders/{}?done={}", asked.order, refund_notice(state)))),
                 Err(OperatorRefundError::Request(error)) => Err(refusal(error)),
                 Err(OperatorRefundError::Store(error)) => Err(error.into()),
-                Err(OperatorRefundError::NotPossible(why)) => Err(Refusal::Changed(format!(
-                    "The refund was approved, and is not possible any more. {}",
-                    sentence(&why)
-                ))),
+                Err(OperatorRefundError::NotPossible(why)) => {
+                    Err(Refusal::Changed(texts().approved_not_possible(sentence(&why))))
+                }
             }
         }
         "refuse" => {
             operators.refuse_money(&request.operator, id).await.map_err(refusal)?;
             Ok(see("/approvals?done=refused"))
         }
-        _ => Err(Refusal::Invalid("Choose whether the refund is approved or refused.".to_owned())),
+        _ => Err(Refusal::Invalid(texts().choose_approve_refuse.to_owned())),
     }
 }
 

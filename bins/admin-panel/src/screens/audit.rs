@@ -11,6 +11,7 @@ use crate::guard::Answer;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::texts;
 
 struct EntryRow {
     at: Html,
@@ -49,7 +50,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         None => Some(AuditScope::All),
         Some([one]) => Some(AuditScope::Merchant(*one)),
         Some(_) => {
-            wrong.push("Choose a merchant: the log is shown for one of yours at a time.".to_owned());
+            wrong.push(texts().choose_a_merchant.to_owned());
             None
         }
     };
@@ -77,7 +78,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     };
     let names = MerchantNames::of(&merchants);
     let page = AuditLogPage {
-        shell: request.shell("Audit log"),
+        shell: request.shell(texts().audit_log),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
         actions: AuditAction::ALL
             .into_iter()
@@ -106,9 +107,7 @@ fn cursor(text: Option<&str>) -> Result<Option<AuditCursor>, Refusal> {
             position: position.parse().ok()?,
         })
     });
-    parsed
-        .map(Some)
-        .ok_or_else(|| Refusal::Invalid("The address of this page is damaged; begin again with the log.".to_owned()))
+    parsed.map(Some).ok_or_else(|| Refusal::Invalid(texts().log_address_damaged.to_owned()))
 }
 
 fn row(entry: &AuditEntry, names: &MerchantNames) -> EntryRow {

@@ -8,13 +8,14 @@ use dropin_ports::{ContractName, StoredResponse};
 use dropin_usecases::contracts::ContractError;
 use dropin_usecases::idempotency::Reply;
 
-use super::orders::{OrderRow, sentence};
+use super::orders::OrderRow;
 use super::{MerchantNames, merchant_act, required_note};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::{sentence, texts};
 
 /// Most Orders and tries that are shown.
 const MAX_LISTED: u32 = 100;
@@ -64,10 +65,10 @@ async fn page_of(request: &PanelRequest, contract: &Contract, wrong: Option<Stri
     let names = MerchantNames::of(merchant.as_slice());
     let card = contract.card.as_ref().map(|card| {
         let summary = &card.summary;
-        format!("{} ending in {}, valid until {}", summary.scheme.as_str(), summary.last_four, summary.expiry)
+        texts().card_ending_in(summary.scheme.as_str(), &summary.last_four, &summary.expiry)
     });
     Ok(ContractPage {
-        shell: request.shell("Contract"),
+        shell: request.shell(texts().contract),
         id: contract.id.to_string(),
         state: show::contract_badge(contract.state.kind()),
         kind: show::words(contract.kind.as_str()),
@@ -75,7 +76,7 @@ async fn page_of(request: &PanelRequest, contract: &Contract, wrong: Option<Stri
         merchant_id: contract.merchant_id.to_string(),
         method: contract.payment_method.clone(),
         currency: contract.currency.code().to_owned(),
-        card: card.unwrap_or_else(|| "none yet".to_owned()),
+        card: card.unwrap_or_else(|| texts().none_yet.to_owned()),
         profile: contract.billing_profile_reference.as_ref().map(|one| one.as_str().to_owned()).unwrap_or_default(),
         consent: contract.consent.text_version.as_str().to_owned(),
         consented: show::instant(contract.consent.at),
@@ -95,12 +96,13 @@ async fn page_of(request: &PanelRequest, contract: &Contract, wrong: Option<Stri
 
 /// What a try to charge the card came to.
 fn result_in_words(result: &TryResult) -> String {
+    let t = texts();
     match result {
-        TryResult::Approved => "Approved".to_owned(),
-        TryResult::Unknown => "Not known yet".to_owned(),
+        TryResult::Approved => t.approved.to_owned(),
+        TryResult::Unknown => t.try_unknown.to_owned(),
         TryResult::Declined(decline) => {
-            let wait = decline.asked_wait.map(|wait| format!("; the issuer asked to wait {} s", wait.as_secs()));
-            format!("Declined: {}{}", show::words(decline.category.as_str()), wait.unwrap_or_default())
+            let wait = decline.asked_wait.map(|wait| t.asked_to_wait(wait.as_secs()));
+            t.try_declined(show::words(decline.category.as_str())) + &wait.unwrap_or_default()
         }
     }
 }

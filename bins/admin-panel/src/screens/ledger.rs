@@ -5,11 +5,12 @@ use askama::Template;
 use dropin_usecases::audit::Audit;
 
 use crate::guard::Answer;
-use crate::ledger_runs::{LedgerRun, LedgerRuns};
+use crate::ledger_runs::{LedgerFailure, LedgerRun, LedgerRuns};
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::texts;
 
 /// Findings that are shown in words.
 const MAX_SHOWN: usize = 200;
@@ -54,7 +55,7 @@ fn runs(request: &PanelRequest) -> Result<&LedgerRuns, Refusal> {
 pub(crate) async fn show(request: PanelRequest) -> Answer {
     let last = runs(&request)?.last();
     let page = LedgerPage {
-        shell: request.shell("Ledger"),
+        shell: request.shell(texts().ledger),
         began: last.as_ref().map(|run| show::instant(run.began)),
         by: last.as_ref().map(|run| run.by.clone()).unwrap_or_default(),
         without_processor: last.as_ref().is_some_and(|run| run.without_processor),
@@ -70,12 +71,18 @@ fn outcome(run: &LedgerRun) -> Option<Outcome> {
     let report = match outcome {
         Ok(report) => report.clone(),
         Err(failure) => {
-            let failure = Some(failure.clone());
+            let t = texts();
+            let failure = Some(match failure {
+                LedgerFailure::TooLong => t.ledger_too_long.to_owned(),
+                LedgerFailure::BrokeOff => t.ledger_broke_off.to_owned(),
+                LedgerFailure::Failed(why) => t.domain(why),
+            });
             return Some(Outcome { failure, ended, ..Outcome::nothing() });
         }
     };
-    let number =
-        |count: Option<u64>| count.map_or_else(|| "left out".to_owned(), |count| show::grouped(&count.to_string()));
+    let number = |count: Option<u64>| {
+        count.map_or_else(|| texts().left_out.to_owned(), |count| show::grouped(&count.to_string()))
+    };
     Some(Outcome {
         ended,
         orders: report.orders,
@@ -92,7 +99,7 @@ fn outcome(run: &LedgerRun) -> Option<Outcome> {
                 what: show::words(finding.what.as_str()),
                 order: finding.order.map(|id| id.to_string()),
                 operation: finding.operation.map(|id| id.to_string()).unwrap_or_default(),
-                words: finding.words.clone(),
+                words: texts().domain(&finding.words),
             })
             .collect(),
         failure: None,

@@ -11,12 +11,12 @@ use dropin_usecases::notifications::{
 };
 
 use super::notifications::{payment_of, types_of};
-use super::orders::sentence;
 use super::{Choice, acting, day, merchant_choices, visible_merchants};
 use crate::guard::Answer;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show;
+use crate::texts::{sentence, texts};
 
 /// What says which ones, in the address of the estimate.
 pub(crate) const REPLAY_CHOICE: &[&str] =
@@ -41,12 +41,6 @@ const MAX_RATE: u32 = 10_000;
 /// What can be sent again.
 const STATES: [DeliveryState; 3] = [DeliveryState::Parked, DeliveryState::Delivered, DeliveryState::Discarded];
 
-/// A line of what would come of it, or came.
-struct Count {
-    words: &'static str,
-    count: u64,
-}
-
 #[derive(Template)]
 #[template(path = "notifications_many.html")]
 struct ManyPage {
@@ -65,7 +59,8 @@ struct ManyPage {
     note: String,
     /// What the form of the act carries on.
     carried: Vec<(String, String)>,
-    counts: Option<Vec<Count>>,
+    /// What would come of it, or came.
+    counts: Option<Vec<String>>,
     total: u64,
     is_done: bool,
     goes_on: bool,
@@ -114,7 +109,7 @@ async fn wanted(
         let typed = fields.given(name)?;
         let known = endpoints.iter().map(|(id, _)| *id).find(|id| id.to_string() == typed);
         if known.is_none() {
-            wrong.push(format!("{typed} is no endpoint of this merchant's."));
+            wrong.push(texts().no_endpoint_of_merchant(typed));
         }
         known
     };
@@ -125,13 +120,13 @@ async fn wanted(
     let state = match fields.given("state") {
         None => DeliveryState::Parked,
         Some(code) => STATES.into_iter().find(|state| state.as_str() == code).unwrap_or_else(|| {
-            wrong.push("Only what is parked, delivered or discarded can be sent again.".to_owned());
+            wrong.push(texts().replay_states.to_owned());
             DeliveryState::Parked
         }),
     };
     let rate = fields.given("rate").unwrap_or(RATE).parse().ok().filter(|rate: &NonZeroU32| rate.get() <= MAX_RATE);
     if rate.is_none() {
-        wrong.push(format!("Write how many a second as a number from 1 to {MAX_RATE}."));
+        wrong.push(texts().rate_range(MAX_RATE));
     }
     let filter =
         NotificationFilter { merchant: Some(merchant), endpoint: at, types, state: None, since, until, payment };
@@ -156,7 +151,7 @@ async fn page_of(
         fields.pairs().iter().filter(|(name, value)| known.contains(&name.as_str()) && !value.trim().is_empty());
     let state = fields.given("state").unwrap_or(DeliveryState::Parked.as_str());
     Ok(ManyPage {
-        shell: request.shell(if is_replay { "Send notifications again" } else { "Discard notifications" }),
+        shell: request.shell(if is_replay { texts().replay_title } else { texts().discard_title }),
         path: if is_replay { "/notifications/replay" } else { "/notifications/discard" },
         is_replay,
         merchants: merchant_choices(&merchants, fields.text("merchant")),
@@ -180,20 +175,18 @@ async fn page_of(
 }
 
 /// What a count is of, in the order of the page.
-fn counts(outcome: &ReplayOutcome) -> Vec<Count> {
+fn counts(outcome: &ReplayOutcome) -> Vec<String> {
+    let t = texts();
     let all = [
-        ("are sent again", outcome.total()),
-        ("wait for their next try, and are due at once", outcome.hurried),
-        ("wait already", outcome.waiting),
-        ("stand otherwise by now", outcome.changed),
-        ("are of a type that their endpoint is not told of", outcome.unwanted),
-        ("have no endpoint to go to: theirs was removed", outcome.stranded),
+        (outcome.total(), t.sent_again(outcome.total())),
+        (outcome.hurried, t.hurried(outcome.hurried)),
+        (outcome.waiting, t.waiting(outcome.waiting)),
+        (outcome.changed, t.changed_by_now(outcome.changed)),
+        (outcome.unwanted, t.unwanted(outcome.unwanted)),
+        (outcome.stranded, t.stranded(outcome.stranded)),
     ];
-    all.into_iter()
-        .enumerate()
-        .filter(|(place, (_, count))| *place == 0 || 0 < *count)
-        .map(|(_, (words, count))| Count { words, count })
-        .collect()
+    let told = all.into_iter().enumerate().filter(|(place, (count, _))| *place == 0 || 0 < *count);
+    told.map(|(_, (_, text))| text).collect()
 }
 
 /// How many would be sent again.
@@ -243,7 +236,7 @@ async fn many(request: PanelRequest, is_replay: bool, is_act: bool) -> Answer {
 }
 
 /// What came, or would come, of it; `None` when that took too long.
-type Counted = Option<(Vec<Count>, u64)>;
+type Counted = Option<(Vec<String>, u64)>;
 
 async fn count_replay(
     request: &PanelRequest,
@@ -267,7 +260,7 @@ async fn count_discard(
     let outcome = in_time(request, order.dry_run, async move { notifications.discard(&order).await }).await?;
     match outcome {
         None => Ok(None),
-        Some(Ok(count)) => Ok(Some((vec![Count { words: "are discarded", count }], count))),
+        Some(Ok(count)) => Ok(Some((vec![texts().discarded(count)], count))),
         Some(Err(DiscardError::Store { error, .. })) => Err(error.into()),
         Some(Err(error)) => Err(Refusal::Invalid(sentence(&error))),
     }

@@ -28,13 +28,14 @@ use std::time::Duration;
 
 use actix_web::{HttpRequest, HttpResponse};
 use dropin_access::Merchant;
-use dropin_kernel::{MerchantId, Timestamp};
+use dropin_kernel::{MerchantId, Timestamp, Violation};
 use dropin_ports::{Acting, Actor, SearchCursor, StoreError};
 use dropin_usecases::audit_log::MerchantAct;
 
 use crate::fields::Fields;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
+use crate::texts::{in_language_of, texts};
 
 /// Rows of one page of a list.
 const PAGE_ROWS: u32 = 50;
@@ -44,7 +45,7 @@ const MAX_CHOICES: usize = 200;
 
 /// There is no page under this address.
 pub(crate) async fn no_page(http: HttpRequest) -> HttpResponse {
-    Refusal::NotFound("page").response(&http, &Fields::default())
+    in_language_of(&http, async { Refusal::NotFound("page").response(&http, &Fields::default()) }).await
 }
 
 /// Something to choose in a list.
@@ -108,12 +109,15 @@ pub(crate) fn merchant_act(request: &PanelRequest, merchant: MerchantId) -> Merc
 /// The note that an act of money has to have.
 pub(crate) fn required_note(fields: &Fields) -> Result<(), String> {
     match fields.text("note").chars().count() {
-        0 => Err("Say why: the note stands in the audit log.".to_owned()),
-        count if Acting::MAX_NOTE_CHARACTERS < count => {
-            Err(format!("The note has {count} characters; at most {} are kept.", Acting::MAX_NOTE_CHARACTERS))
-        }
+        0 => Err(texts().say_why.to_owned()),
+        count if Acting::MAX_NOTE_CHARACTERS < count => Err(texts().note_too_long(count, Acting::MAX_NOTE_CHARACTERS)),
         _ => Ok(()),
     }
+}
+
+/// What is wrong with what was typed: each field by its name of the API.
+pub(crate) fn in_words(violations: &[Violation]) -> Vec<String> {
+    violations.iter().map(|one| format!("{} {}.", one.field, texts().domain(&one.message))).collect()
 }
 
 /// A position in a list, as it stands in an address.
@@ -131,16 +135,12 @@ pub(crate) fn read_cursor<I: FromStr>(fields: &Fields) -> Result<Option<SearchCu
             id: id.parse().ok()?,
         })
     });
-    parts
-        .map(Some)
-        .ok_or_else(|| Refusal::Invalid("The address of this page is damaged; begin again with the list.".to_owned()))
+    parts.map(Some).ok_or_else(|| Refusal::Invalid(texts().list_address_damaged.to_owned()))
 }
 
 /// The beginning of a day that was typed, in UTC; `days` later.
 pub(crate) fn day(fields: &Fields, name: &str, days: u64) -> Result<Option<Timestamp>, String> {
     let Some(text) = fields.given(name) else { return Ok(None) };
-    let at: Timestamp = format!("{text}T00:00:00.000000Z")
-        .parse()
-        .map_err(|_no_day| format!("{text} is no day; write it as 2026-11-25."))?;
+    let at: Timestamp = format!("{text}T00:00:00.000000Z").parse().map_err(|_no_day| texts().no_day(text))?;
     Ok(Some(at.plus(Duration::from_secs(days * 24 * 60 * 60))))
 }

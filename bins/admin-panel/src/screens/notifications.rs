@@ -9,7 +9,6 @@ use dropin_usecases::notifications::{
     DiscardError, DiscardOrder, DiscardWhich, ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich,
 };
 
-use super::orders::sentence;
 use super::{Choice, MerchantNames, PAGE_ROWS, acting, merchant_choices, visible_merchants};
 use crate::fields::Fields;
 use crate::guard::Answer;
@@ -17,6 +16,7 @@ use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::{sentence, texts};
 
 /// The fields of the list's filters.
 pub(crate) const FILTERS: &[&str] = &["merchant", "state", "type", "payment", "after"];
@@ -52,13 +52,13 @@ struct NotificationsPage {
 /// The types of events that a form names.
 pub(super) fn types_of(fields: &Fields, wrong: &mut Vec<String>) -> Option<EventFilter> {
     let parsed = fields.given("type")?.to_ascii_uppercase().parse();
-    parsed.map_err(|_no_filter| wrong.push("Write types as ORDER_PROCESSED or ORDER_*.".to_owned())).ok()
+    parsed.map_err(|_no_filter| wrong.push(texts().write_types.to_owned())).ok()
 }
 
 /// The payment that a form names.
 pub(super) fn payment_of(fields: &Fields, wrong: &mut Vec<String>) -> Option<PaymentId> {
     let text = fields.given("payment")?;
-    text.parse().map_err(|_no_id| wrong.push(format!("{text} is no id of a Session or an Order."))).ok()
+    text.parse().map_err(|_no_id| wrong.push(texts().no_payment_id(text))).ok()
 }
 
 /// The list, newest first.
@@ -70,7 +70,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let state = fields.given("state").and_then(|code| {
         let known = DeliveryState::ALL.into_iter().find(|state| state.as_str() == code);
         if known.is_none() {
-            wrong.push(format!("{code} is no state of a notification."));
+            wrong.push(texts().no_notification_state(code));
         }
         known
     });
@@ -104,7 +104,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         crate::guard::may(&request.operator, action).then(|| format!("{path}{}", fields.query(without, &[])))
     };
     let page = NotificationsPage {
-        shell: request.shell("Notifications"),
+        shell: request.shell(texts().notifications),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
         states: states
             .map(|state| Choice::new(state.as_str(), show::words(state.as_str()), fields.text("state")))
@@ -210,7 +210,10 @@ async fn page_of(
         let came = match (one.status, &one.why) {
             (Some(200), _) => show::badge("good", "200"),
             (Some(status), _) => show::badge("bad", &status.to_string()),
-            (None, why) => show::badge("bad", why.as_deref().unwrap_or("no answer")),
+            (None, why) => show::badge(
+                "bad",
+                &why.as_deref().map_or_else(|| texts().no_answer.to_owned(), |why| texts().domain(why)),
+            ),
         };
         TryRow {
             at: show::instant(one.started_at),
@@ -222,7 +225,7 @@ async fn page_of(
         }
     });
     Ok(NotificationPage {
-        shell: request.shell(format!("Notification {}", one.event_type)),
+        shell: request.shell(texts().notification_titled(&one.event_type)),
         id: one.event_id.to_string(),
         event_type: one.event_type.clone(),
         merchant: merchant.map_or_else(|| one.merchant_id.to_string(), |merchant| merchant.name.clone()),

@@ -5,6 +5,7 @@ use askama::Template;
 use crate::guard::Answer;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::{sentence, texts};
 
 /// Most that are shown; more than these are a sign of a processor that is away.
 const MAX_LISTED: u32 = 500;
@@ -47,9 +48,9 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
             created: show::instant(operation.created_at),
             due: show::instant(operation.due_at),
             tries: operation.tries,
-            advice: operation.stuck(now).map(|stuck| super::orders::sentence(&stuck.advice())).unwrap_or_default(),
+            advice: operation.stuck(now).map(|stuck| sentence(&stuck.advice())).unwrap_or_default(),
         });
     }
-    let page = OperationsPage { shell: request.shell("Open operations"), rows, is_cut };
+    let page = OperationsPage { shell: request.shell(texts().open_operations), rows, is_cut };
     Ok(request.page(&page))
 }

@@ -8,18 +8,19 @@ use dropin_access::operator::{
     OperatorRights, OperatorRole, OperatorRoles, OperatorScope, OperatorState, RefundLimits,
 };
 use dropin_kernel::{MerchantId, OperatorId};
-use dropin_money::{Amount, Currency, Decimal};
+use dropin_money::{Amount, Currency};
 use dropin_ports::OperatorAccount;
 use dropin_usecases::operators::{ManageError, ManagedBy, NewOperator, OperatorInvitation};
 
-use super::orders::sentence;
-use super::{secret, visible_merchants};
+use super::{in_words, secret, visible_merchants};
+use crate::amounts;
 use crate::fields::Fields;
 use crate::guard::{self, Answer};
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::{sentence, texts};
 
 /// The fields of the form that invites.
 pub(crate) const FIELDS: &[&str] = &["csrf", "name", "email", "role[]", "scope", "merchant[]", "limits"];
@@ -39,7 +40,7 @@ struct OperatorRow {
 /// A box with its meaning.
 struct RoleBox {
     code: &'static str,
-    summary: String,
+    summary: &'static str,
     ticked: bool,
 }
 
@@ -74,18 +75,17 @@ fn by(request: &PanelRequest) -> ManagedBy<'_> {
 
 fn state_badge(state: OperatorState) -> Html {
     match state {
-        OperatorState::Active => show::badge("good", "Active"),
-        OperatorState::Invited => show::badge("wait", "Invited"),
-        OperatorState::Disabled => show::badge("bad", "Disabled"),
+        OperatorState::Active => show::badge("good", texts().badge_active),
+        OperatorState::Invited => show::badge("wait", texts().invited),
+        OperatorState::Disabled => show::badge("bad", texts().badge_disabled),
     }
 }
 
 fn row(account: &OperatorAccount) -> OperatorRow {
     let operator = &account.operator;
     let scope = match &operator.rights.scope {
-        OperatorScope::Deployment => "every merchant".to_owned(),
-        OperatorScope::Merchants(merchants) if merchants.len() == 1 => "1 merchant".to_owned(),
-        OperatorScope::Merchants(merchants) => format!("{} merchants", merchants.len()),
+        OperatorScope::Deployment => texts().everywhere.to_owned(),
+        OperatorScope::Merchants(merchants) => texts().merchants_seen(merchants.len()),
     };
     OperatorRow {
         path: format!("/operators/{}", operator.id),
@@ -94,8 +94,13 @@ fn row(account: &OperatorAccount) -> OperatorRow {
         state: state_badge(operator.state),
         roles: operator.rights.roles.to_string().replace(',', ", "),
         scope,
-        second_factor: if account.credentials.authenticator.is_some() { "authenticator" } else { "none" },
+        second_factor: second_factor(account),
     }
+}
+
+fn second_factor(account: &OperatorAccount) -> &'static str {
+    let t = texts();
+    if account.credentials.authenticator.is_some() { t.factor_authenticator } else { t.factor_none }
 }
 
 fn rights_form(merchants: &[Merchant], rights: &OperatorRights, limits: String) -> RightsForm {
@@ -120,15 +125,15 @@ fn rights_form(merchants: &[Merchant], rights: &OperatorRights, limits: String) 
 }
 
 /// What a role is there for.
-fn summary(role: OperatorRole) -> String {
+fn summary(role: OperatorRole) -> &'static str {
+    let t = texts();
     match role {
-        OperatorRole::Viewer => "looks at payments, merchants and notifications",
-        OperatorRole::Support => "refunds up to a limit, captures, cancels, closes contracts",
-        OperatorRole::Reviewer => "decides reviews and colleagues' refunds above a merchant's limit",
-        OperatorRole::Developer => "looks after endpoints, API users and notifications",
-        OperatorRole::Owner => "everything, other operators included",
+        OperatorRole::Viewer => t.role_viewer,
+        OperatorRole::Support => t.role_support,
+        OperatorRole::Reviewer => t.role_reviewer,
+        OperatorRole::Developer => t.role_developer,
+        OperatorRole::Owner => t.role_owner,
     }
-    .to_owned()
 }
 
 /// What a form says; every part that makes no sense.
@@ -140,11 +145,11 @@ fn rights_of(fields: &Fields, wrong: &mut Vec<String>) -> OperatorRights {
         _ => OperatorScope::of_merchants(merchants),
     };
     let scope = scope.unwrap_or_else(|| {
-        wrong.push("Choose at least one merchant, or every merchant.".to_owned());
+        wrong.push(texts().choose_a_scope.to_owned());
         OperatorScope::Deployment
     });
-    let refund_limits = limits(fields)
-        .and_then(|amounts| RefundLimits::new(amounts).ok_or_else(|| "A currency has two limits.".to_owned()));
+    let refund_limits =
+        limits(fields).and_then(|amounts| RefundLimits::new(amounts).ok_or_else(|| texts().two_limits.to_owned()));
     let refund_limits = refund_limits.map_err(|why| wrong.push(why)).unwrap_or_default();
     OperatorRights { roles, scope, refund_limits }
 }
@@ -160,11 +165,10 @@ pub(crate) fn write_limits<'a>(limits: impl IntoIterator<Item = &'a Amount>) -> 
 }
 
 fn limit(line: &str) -> Result<Amount, String> {
-    let wrong = || format!("{line} is no limit; write it as 500.00 EUR.");
+    let wrong = || texts().no_limit(line);
     let (number, currency) = line.rsplit_once(' ').ok_or_else(wrong)?;
     let currency: Currency = currency.trim().to_ascii_uppercase().parse().map_err(|_unknown| wrong())?;
-    let number = Decimal::parse(number.trim()).map_err(|_no_number| wrong())?;
-    Amount::from_decimal(currency, &number).map_err(|_no_amount| wrong())
+    amounts::typed(number.trim(), currency).map_err(|_no_amount| wrong())
 }
 
 async fn list_page(request: &PanelRequest, wrong: Vec<String>) -> Result<OperatorsPage, Refusal> {
@@ -181,7 +185,7 @@ async fn list_page(request: &PanelRequest, wrong: Vec<String>) -> Result<Operato
         }
     };
     Ok(OperatorsPage {
-        shell: request.shell("Operators"),
+        shell: request.shell(texts().operators),
         rows: accounts.iter().map(row).collect(),
         rights: rights_form(&merchants, &rights, fields.text("limits").to_owned()),
         name: fields.text("name").to_owned(),
@@ -204,9 +208,7 @@ pub(crate) async fn invite(request: PanelRequest) -> Answer {
     if wrong.is_empty() {
         match request.deps.operators.invite(by(&request), NewOperator { name, email, rights }).await {
             Ok(invited) => return link_page(&request, invited),
-            Err(ManageError::Invalid(violations)) => {
-                wrong.extend(violations.iter().map(|one| format!("{} {}.", one.field, one.message)))
-            }
+            Err(ManageError::Invalid(violations)) => wrong.extend(in_words(&violations)),
             Err(error @ (ManageError::DuplicateEmail | ManageError::NoMerchant)) => wrong.push(sentence(&error)),
             Err(error) => return Err(refusal(error)),
         }
@@ -216,18 +218,16 @@ pub(crate) async fn invite(request: PanelRequest) -> Answer {
 
 fn link_page(request: &PanelRequest, invited: OperatorInvitation) -> Answer {
     let scheme = if request.deps.is_https { "https" } else { "http" };
-    let host = guard::host(&request.http)
-        .ok_or_else(|| Refusal::Invalid("The request names no host, so that no link can be made.".to_owned()))?;
+    let host = guard::host(&request.http).ok_or_else(|| Refusal::Invalid(texts().no_host.to_owned()))?;
     let link = format!("{scheme}://{host}/accept?token={}", invited.link.token);
     let name = invited.operator.name.as_str();
     let until = show::instant_text(invited.link.expires_at);
-    let intro =
-        format!("Send this link to {name} by a safe way. It works once, until {until} UTC, and is shown this once.");
+    let intro = texts().invitation_intro(name, until);
     secret::page(
         request,
-        "Invitation",
+        texts().invitation,
         &intro,
-        vec![("One-time link", link)],
+        vec![(texts().one_time_link, link)],
         format!("/operators/{}", invited.operator.id),
     )
 }
@@ -279,7 +279,7 @@ async fn page_of(
         state: state_badge(operator.state),
         is_disabled: operator.state == OperatorState::Disabled,
         is_self: operator.id == request.operator.operator.id,
-        second_factor: if account.credentials.authenticator.is_some() { "authenticator" } else { "none" },
+        second_factor: second_factor(account),
         recovery_codes: account.credentials.recovery_codes_left,
         created: show::instant(operator.created_at),
         rights,
@@ -301,9 +301,7 @@ pub(crate) async fn set_rights(request: PanelRequest) -> Answer {
     if wrong.is_empty() {
         match request.deps.operators.set_rights(by(&request), account.operator.id, rights).await {
             Ok(_) => return Ok(see(format!("/operators/{}?done=saved", account.operator.id))),
-            Err(ManageError::Invalid(violations)) => {
-                wrong.extend(violations.iter().map(|one| format!("{} {}.", one.field, one.message)))
-            }
+            Err(ManageError::Invalid(violations)) => wrong.extend(in_words(&violations)),
             Err(error @ (ManageError::LastOwner | ManageError::NoMerchant)) => wrong.push(sentence(&error)),
             Err(error) => return Err(refusal(error)),
         }
@@ -316,7 +314,7 @@ pub(crate) async fn set_state(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
     let id = account.operator.id;
     if id == request.operator.operator.id {
-        return Err(Refusal::Invalid("You cannot disable yourself; another owner can.".to_owned()));
+        return Err(Refusal::Invalid(texts().not_disable_yourself.to_owned()));
     }
     let done = match request.fields.text("state") {
         "disabled" => request.deps.operators.disable(by(&request), id).await.map(|()| "changed"),
@@ -324,7 +322,7 @@ pub(crate) async fn set_state(request: PanelRequest) -> Answer {
             OperatorState::Invited => "enabled-invited",
             OperatorState::Active | OperatorState::Disabled => "changed",
         }),
-        _ => return Err(Refusal::Invalid("Choose whether the operator is disabled or enabled.".to_owned())),
+        _ => return Err(Refusal::Invalid(texts().choose_enabled.to_owned())),
     };
     match done {
         Ok(done) => Ok(see(format!("/operators/{id}?done={done}"))),
@@ -339,7 +337,7 @@ pub(crate) async fn set_state(request: PanelRequest) -> Answer {
 pub(crate) async fn reset(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
     if account.operator.id == request.operator.operator.id {
-        return Err(Refusal::Invalid("You cannot reset yourself; another owner can.".to_owned()));
+        return Err(Refusal::Invalid(texts().not_reset_yourself.to_owned()));
     }
     match request.deps.operators.reset(by(&request), account.operator.id).await {
         Ok(invited) => link_page(&request, invited),

@@ -17,6 +17,7 @@ use crate::guard::{Answer, may};
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::texts;
 use crate::totals::{DAY, DayTotals, day_of};
 
 /// Spans that are offered, in days.
@@ -152,11 +153,11 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
         format!("/orders{}", query(all.filter(|(_, value)| !value.is_empty())))
     };
     let page = OverviewPage {
-        shell: request.shell("Overview"),
+        shell: request.shell(texts().overview),
         merchants: merchant_choices(&merchants, merchant),
         spans: SPANS
             .iter()
-            .map(|days| Choice::new(days.to_string(), format!("{days} days"), &span.to_string()))
+            .map(|days| Choice::new(days.to_string(), texts().days_shown(days), &span.to_string()))
             .collect(),
         currencies: known.iter().map(|one| Choice::new(one.code(), one.code(), currency.code())).collect(),
         currency: currency.code().to_owned(),
@@ -253,8 +254,9 @@ fn iso_day(day: Timestamp) -> String {
 async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Result<Vec<Task>, Refusal> {
     let (deps, operator) = (&request.deps, &request.operator);
     let count =
-        |found: usize| if COUNT_LIMIT as usize <= found { format!("{COUNT_LIMIT} or more") } else { found.to_string() };
+        |found: usize| if COUNT_LIMIT as usize <= found { texts().or_more(COUNT_LIMIT) } else { found.to_string() };
     let kind = |found: usize, kind| if found == 0 { "" } else { kind };
+    let t = texts();
     let mut tasks = Vec::new();
     if may(operator, PanelAction::ReviewOrder) {
         let search = OrderSearch {
@@ -271,7 +273,7 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
         tasks.push(Task {
             path: "/review".to_owned(),
             count: count(held),
-            text: "Orders under review",
+            text: t.task_held,
             kind: kind(held, "wait"),
         });
     }
@@ -279,16 +281,11 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
         let now = deps.clock.now();
         let open = deps.payments.store.list_open_operations(COUNT_LIMIT).await?;
         let stuck = open.iter().filter(|one| one.stuck(now).is_some()).count();
-        tasks.push(Task {
-            path: "/operations".to_owned(),
-            count: count(open.len()),
-            text: "open operations",
-            kind: "",
-        });
+        tasks.push(Task { path: "/operations".to_owned(), count: count(open.len()), text: t.task_open, kind: "" });
         tasks.push(Task {
             path: "/operations".to_owned(),
             count: count(stuck),
-            text: "of them stuck",
+            text: t.task_stuck,
             kind: kind(stuck, "bad"),
         });
     }
@@ -297,11 +294,11 @@ async fn tasks(request: &PanelRequest, merchants: Option<&[MerchantId]>) -> Resu
         let [parked, failing] =
             [troubles.parked, troubles.failing_endpoints].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
         let path = "/notifications?state=PARKED".to_owned();
-        tasks.push(Task { path, count: count(parked), text: "parked notifications", kind: kind(parked, "bad") });
+        tasks.push(Task { path, count: count(parked), text: t.task_parked, kind: kind(parked, "bad") });
         tasks.push(Task {
             path: "/merchants".to_owned(),
             count: count(failing),
-            text: "failing endpoints",
+            text: t.task_failing,
             kind: kind(failing, "bad"),
         });
     }
@@ -315,9 +312,10 @@ fn chart(days: &[(Timestamp, Sum)], currency: Currency) -> Html {
     let most = days.iter().map(|(_, sum)| sum.tried).max().unwrap_or_default().max(1);
     let step = WIDTH / u64::try_from(days.len().max(1)).unwrap_or(1);
     let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"Orders by day in {currency}, approved and not; the table below has the numbers\">\
+        "<svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{}\">\
         <line class=\"axis\" x1=\"0\" y1=\"{HEIGHT}\" x2=\"{WIDTH}\" y2=\"{HEIGHT}\"/>",
-        HEIGHT + 20
+        HEIGHT + 20,
+        show::escaped(&texts().chart_label(currency)),
     );
     let every = days.len().div_ceil(8).max(1);
     for (number, (day, sum)) in days.iter().enumerate() {
@@ -325,7 +323,7 @@ fn chart(days: &[(Timestamp, Sum)], currency: Currency) -> Html {
         let (tall, good) = (sum.tried * (HEIGHT - 8) / most, sum.approved * (HEIGHT - 8) / most);
         let width = step.saturating_sub(step / 4).max(1);
         let at = x + step / 8;
-        let label = format!("{}: {} of {} approved", iso_day(*day), sum.approved, sum.tried);
+        let label = show::escaped(&texts().chart_day(iso_day(*day), sum.approved, sum.tried));
         // Writing to a String cannot fail.
         let _ = write!(
             svg,

@@ -6,6 +6,7 @@ use dropin_rates::{QuoteRefusal, RefusedQuote};
 use crate::guard::Answer;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::texts;
 
 struct QuoteRow {
     currency: String,
@@ -35,14 +36,15 @@ struct RatesPage {
 
 /// A quote that was not believed, and what stands in its place.
 fn refused_in_words(refused: &RefusedQuote) -> String {
+    let t = texts();
     let why = match refused.why {
-        QuoteRefusal::Jump => "is too far from the rate before",
-        QuoteRefusal::Older => "is older than what is there",
-        QuoteRefusal::Future => "is of a day to come",
+        QuoteRefusal::Jump => t.quote_jump,
+        QuoteRefusal::Older => t.quote_older,
+        QuoteRefusal::Future => t.quote_future,
     };
-    let former = refused.former.as_ref().map(|quote| format!("; {} of {} stays", quote.rate, quote.dated));
+    let former = refused.former.as_ref().map(|quote| t.quote_stays(&quote.rate, &quote.dated));
     let RefusedQuote { currency, offered, .. } = refused;
-    format!("{}: {} of {} {why}{}", currency.code(), offered.rate, offered.dated, former.unwrap_or_default())
+    t.quote_refused(currency.code(), &offered.rate, &offered.dated, why) + &former.unwrap_or_default()
 }
 
 /// What one euro costs.
@@ -59,7 +61,7 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
         })
     });
     let page = RatesPage {
-        shell: request.shell("Rates"),
+        shell: request.shell(texts().rates),
         rows: rows.collect(),
         source: found.as_ref().map(|rates| SourceState {
             number: rates.number,
@@ -67,7 +69,7 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
             next: show::instant(rates.state.next_at),
             stale: show::instant_or_dash(rates.state.stale_at),
             is_stale: rates.is_stale(now),
-            problem: rates.state.problem.clone(),
+            problem: rates.state.problem.as_deref().map(|why| texts().domain(why)),
             refused: rates.state.refused.iter().map(refused_in_words).collect(),
         }),
     };

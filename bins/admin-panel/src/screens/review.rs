@@ -4,7 +4,7 @@ use askama::Template;
 use dropin_ports::{OrderSearch, SearchBounds, SearchFilter};
 use dropin_usecases::payments::ReviewError;
 
-use super::orders::{OrderRow, review_again, reviewed, sentence};
+use super::orders::{OrderRow, review_again, reviewed};
 use super::{
     Choice, MerchantNames, PAGE_ROWS, acting, merchant_choices, read_cursor, required_note, visible_merchants,
     write_cursor,
@@ -13,6 +13,7 @@ use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
+use crate::texts::{sentence, texts};
 
 #[derive(Template)]
 #[template(path = "review.html")]
@@ -40,7 +41,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let names = MerchantNames::of(&merchants);
     let fields = &request.fields;
     let page = ReviewPage {
-        shell: request.shell("Reviews"),
+        shell: request.shell(texts().reviews),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
         rows: found.found.iter().map(|order| OrderRow::new(order, &names)).collect(),
         next: found
@@ -56,7 +57,7 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
     let approve = match request.fields.text("decision") {
         "approve" => true,
         "decline" => false,
-        _ => return Err(Refusal::Invalid("Choose whether the Order is approved or declined.".to_owned())),
+        _ => return Err(Refusal::Invalid(texts().choose_approve_decline.to_owned())),
     };
     if let Err(why) = required_note(&request.fields) {
         return review_again(&request, why).await;

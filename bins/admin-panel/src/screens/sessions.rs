@@ -13,6 +13,7 @@ use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::screens::orders::{OrderRow, filter_of};
 use crate::show::{self, Html};
+use crate::texts::texts;
 
 /// The fields of the list's filters.
 pub(crate) const FILTERS: &[&str] =
@@ -56,9 +57,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let mut wrong = Vec::new();
     let filter = filter_of(&request, &mut wrong)?;
     let state = fields.given("state").and_then(|code| {
-        code.parse::<SessionStateKind>()
-            .map_err(|_unknown| wrong.push(format!("{code} is no state of a Session.")))
-            .ok()
+        code.parse::<SessionStateKind>().map_err(|_unknown| wrong.push(texts().no_session_state(code))).ok()
     });
     let bounds = SearchBounds::default();
     let search = SessionSearch { filter, state, after: read_cursor(fields)?, limit: PAGE_ROWS, bounds };
@@ -69,7 +68,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     let text = |name: &str| fields.text(name).to_owned();
     let states = SessionStateKind::ALL.into_iter();
     let page = SessionsPage {
-        shell: request.shell("Sessions"),
+        shell: request.shell(texts().sessions),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
         states: states
             .map(|state| Choice::new(state.as_str(), show::words(state.as_str()), fields.text("state")))
@@ -178,7 +177,7 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
         });
     }
     let page = SessionPage {
-        shell: request.shell(format!("Session {}", terms.merchant_reference.as_str())),
+        shell: request.shell(texts().session_titled(terms.merchant_reference.as_str())),
         id: id.to_string(),
         reference: terms.merchant_reference.as_str().to_owned(),
         total: show::money(&terms.total),

@@ -4,12 +4,12 @@ use actix_web::http::StatusCode;
 use askama::Template;
 use dropin_usecases::operators::{SignInError, SignedIn};
 
-use super::orders::sentence;
 use crate::fields::query;
 use crate::guard::{Answer, OpenRequest, with_session, without_session};
 use crate::page::{html, is_own_path, see};
 use crate::refusal::{Alone, Refusal};
 use crate::request::PanelRequest;
+use crate::texts::{sentence, texts};
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -32,9 +32,9 @@ struct CodePage {
 /// Why somebody is here, in words of ours.
 fn why(request: &OpenRequest) -> &'static str {
     match request.fields.text("why") {
-        "idle" => "You were signed out after 15 minutes without a request.",
-        "over" => "Your session is over: nobody stays signed in for more than 12 hours.",
-        "out" => "You are signed out.",
+        "idle" => texts().signed_out_idle,
+        "over" => texts().session_over,
+        "out" => texts().signed_out,
         _ => "",
     }
 }

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, CatalogueFileArgs, DeliveryArgs, DocsArgs, ListenArgs, OfferArgs, ProcessorLimitArgs,
-    RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs, StashArgs, StashLimitArgs, WalletArgs, socket_address,
+    AccessArgs, CatalogueArgs, CatalogueFileArgs, DeliveryArgs, DocsArgs, IpCountriesArgs, ListenArgs, OfferArgs,
+    ProcessorLimitArgs, RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs, StashArgs, StashLimitArgs, WalletArgs,
+    socket_address,
 };
 
 /// A part of the service that can run alone.
@@ -71,6 +72,8 @@ pub(crate) struct ServeArgs {
     pub(crate) methods: CatalogueFileArgs,
     #[command(flatten)]
     pub(crate) screening: ScreeningArgs,
+    #[command(flatten)]
+    pub(crate) ip_countries: IpCountriesArgs,
     #[command(flatten)]
     pub(crate) docs: DocsArgs,
     #[command(flatten)]

@@ -54,6 +54,7 @@ pub(super) async fn assemble(
             checkout_url: addresses.checkout.clone(),
             catalogue: catalogue(cli, parts, addresses)?,
             screening: serve.screening.clone(),
+            ip_countries: serve.ip_countries,
             docs: serve.docs,
         };
         services = services.join(checkout_api::assemble(context, settings).await?);

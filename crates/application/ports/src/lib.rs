@@ -11,6 +11,7 @@ mod credential;
 mod credential_vault;
 mod event_log;
 mod idempotency;
+mod ip_countries;
 mod keyring;
 mod metric;
 mod notifications;
@@ -60,6 +61,7 @@ pub use credential_vault::{CredentialVault, SealedCredential};
 pub use dropin_risk::IssuerChecks;
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
+pub use ip_countries::IpCountries;
 pub use keyring::{Fingerprint, KeyringError, SealedCard, SecretKeys, Secrets, StashBinding, StashVault};
 pub use metric::{Histogram, Metric, MetricSample, MetricSource, MetricValues};
 pub use notifications::{

@@ -8,12 +8,13 @@ use dropin_notification::{AttemptOutcome, EventFilter, Schedule};
 use dropin_ports::{EndpointStatus, Sent};
 use dropin_usecases::access::{AccountError, EndpointUpdate, MerchantAccount};
 
-use super::{SHOWN_ONCE, again, in_words, load, merchants, overlap, page_of, refusal, secret};
+use super::{again, in_words, load, merchants, overlap, page_of, refusal, secret};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::texts;
 
 /// An endpoint and how it stands.
 pub(super) struct EndpointRow {
@@ -29,19 +30,26 @@ pub(super) struct EndpointRow {
 
 impl EndpointRow {
     pub(super) fn new(endpoint: &Endpoint, status: Option<&EndpointStatus>, now: Timestamp) -> Self {
+        let t = texts();
         let last = status.and_then(|status| status.last_attempt.as_ref()).map(|last| match (last.status, &last.why) {
-            (Some(200), _) => show::badge("good", "Answers"),
-            (Some(status), _) => show::badge("bad", &format!("Answered {status}")),
-            (None, why) => show::badge("bad", why.as_deref().unwrap_or("No answer")),
+            (Some(200), _) => show::badge("good", t.endpoint_answers),
+            (Some(status), _) => show::badge("bad", &t.answered(status)),
+            (None, why) => {
+                show::badge("bad", &why.as_deref().map_or_else(|| t.endpoint_silent.to_owned(), |why| t.domain(why)))
+            }
         });
         Self {
             id: endpoint.id.to_string(),
             url: endpoint.url.clone(),
-            events: endpoint.settings.events.as_ref().map_or_else(|| "all".to_owned(), ToString::to_string),
+            events: endpoint.settings.events.as_ref().map_or_else(|| t.all_of_them.to_owned(), ToString::to_string),
             waiting: status.map(|status| status.waiting.to_string()).unwrap_or_default(),
             parked: status.map(|status| status.parked.to_string()).unwrap_or_default(),
-            last: last.unwrap_or_else(|| show::badge("", "Nothing failed")),
-            retry: endpoint.settings.retry.as_ref().map_or_else(|| "as everywhere".to_owned(), ToString::to_string),
+            last: last.unwrap_or_else(|| show::badge("", t.endpoint_quiet)),
+            retry: endpoint
+                .settings
+                .retry
+                .as_ref()
+                .map_or_else(|| t.retry_as_everywhere.to_owned(), ToString::to_string),
             retiring: endpoint.previous.as_ref().filter(|old| now < old.until).map(|old| show::instant(old.until)),
         }
     }
@@ -94,7 +102,7 @@ async fn endpoint_page(
         false => request.fields.text(name).to_owned(),
     };
     Ok(EndpointPage {
-        shell: request.shell(format!("Endpoint of {}", merchant.name)),
+        shell: request.shell(texts().endpoint_of(&merchant.name)),
         merchant_id: merchant.id.to_string(),
         merchant: merchant.name.clone(),
         row: EndpointRow::new(endpoint, status, request.deps.clock.now()),
@@ -124,10 +132,12 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
     let fields = &request.fields;
     let mut wrong = Vec::new();
     let events: Option<EventFilter> = fields.given("events").and_then(|text| {
-        text.to_ascii_uppercase().parse().map_err(|_no_filter| wrong.push(EVENTS_ADVICE.to_owned())).ok()
+        text.to_ascii_uppercase().parse().map_err(|_no_filter| wrong.push(texts().write_events.to_owned())).ok()
     });
     let retry: Option<Schedule> = fields.given("retry").and_then(|text| {
-        text.parse::<Schedule>().map_err(|error| wrong.push(format!("The schedule {text}: {error}."))).ok()
+        text.parse::<Schedule>()
+            .map_err(|error| wrong.push(texts().wrong_schedule(text, texts().domain(&error.to_string()))))
+            .ok()
     });
     if wrong.is_empty() {
         let url = fields.text("url").to_owned();
@@ -148,8 +158,6 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
     Ok(request.rejected(&page))
 }
 
-const EVENTS_ADVICE: &str = "Write the events as ORDER_PROCESSED, ORDER_* or several of them with commas.";
-
 /// Sends a test, once, and shows what came of it. It is no event of a payment: it is kept nowhere and not tried again.
 pub(crate) async fn test(request: PanelRequest) -> Answer {
     let account = load(&request).await?;
@@ -166,11 +174,9 @@ pub(crate) async fn test(request: PanelRequest) -> Answer {
         .await?;
     let (Sent { outcome, answer }, took) = sent.map_err(refusal)?;
     let came = match outcome {
-        AttemptOutcome::Answered { status: 200, .. } => show::badge("good", "Answered 200"),
-        AttemptOutcome::Answered { status, .. } => {
-            show::badge("bad", &format!("Answered {status}; only 200 acknowledges"))
-        }
-        AttemptOutcome::Failed { why } => show::badge("bad", why.as_str()),
+        AttemptOutcome::Answered { status: 200, .. } => show::badge("good", texts().test_answered_200),
+        AttemptOutcome::Answered { status, .. } => show::badge("bad", &texts().answered_wrong(status)),
+        AttemptOutcome::Failed { why } => show::badge("bad", &texts().domain(why.as_str())),
     };
     let test = TestResult { came, took: format!("{} ms", took.as_millis()), answer: show::bytes(&answer) };
     let page = endpoint_page(&request, &account, id, Some(test), Vec::new()).await?;
@@ -183,15 +189,21 @@ pub(crate) async fn add(request: PanelRequest) -> Answer {
     let events = match request.fields.given("events").map(|text| text.to_ascii_uppercase().parse()).transpose() {
         Ok(events) => events,
         Err(_no_filter) => {
-            let wrong = vec![EVENTS_ADVICE.to_owned()];
+            let wrong = vec![texts().write_events.to_owned()];
             return Ok(request.rejected(&page_of(&request, &account, wrong).await?));
         }
     };
     let settings = EndpointSettings { events, retry: None };
     match merchants(&request).add_endpoint(account.merchant.id, request.fields.text("url"), settings).await {
         Ok(added) => {
-            let secrets = vec![("Endpoint", added.url), ("Webhook secret", added.webhook_secret)];
-            secret::page(&request, "Endpoint added", SHOWN_ONCE, secrets, format!("/merchants/{}", account.merchant.id))
+            let secrets = vec![(texts().endpoint, added.url), (texts().webhook_secret, added.webhook_secret)];
+            secret::page(
+                &request,
+                texts().endpoint_added,
+                texts().hand_it_over,
+                secrets,
+                format!("/merchants/{}", account.merchant.id),
+            )
         }
         Err(error) => again(&request, &account, error).await,
     }
@@ -203,11 +215,11 @@ pub(crate) async fn rotate_secret(request: PanelRequest) -> Answer {
     let id = endpoint(&request, &account)?;
     match merchants(&request).rotate_secret(id, overlap(&request)?).await {
         Ok(rotated) => {
-            let secrets = vec![("New webhook secret", rotated.webhook_secret)];
+            let secrets = vec![(texts().new_webhook_secret, rotated.webhook_secret)];
             secret::page(
                 &request,
-                "New webhook secret",
-                SHOWN_ONCE,
+                texts().new_webhook_secret,
+                texts().hand_it_over,
                 secrets,
                 format!("/merchants/{}", account.merchant.id),
             )

@@ -9,7 +9,7 @@ use std::time::Duration;
 use askama::Template;
 use dropin_access::operator::PanelAction;
 use dropin_access::{ApiUser, MONEY_PERMISSIONS, MerchantParts, Origin, Permission, Permissions};
-use dropin_kernel::{MerchantId, Violation};
+use dropin_kernel::MerchantId;
 use dropin_money::Currency;
 use dropin_ports::MerchantSettings;
 use dropin_usecases::access::{AccountError, CreateMerchant, MerchantAccount, Merchants};
@@ -17,20 +17,20 @@ use dropin_usecases::operators::MoneyError;
 
 use self::endpoints::EndpointRow;
 use super::operators::{limits, write_limits};
-use super::orders::sentence;
-use super::{acting, secret, visible_merchants};
+use super::{acting, in_words, secret, visible_merchants};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::{Texts, sentence, texts};
 
 /// The fields of the form that makes a merchant.
 pub(crate) const NEW_FIELDS: &[&str] = &["csrf", "name", "webhook_url", "origins", "currency[]", "note"];
 
 /// For how long an old password or secret may go on, as the form offers it, in hours.
-const OVERLAPS: &[(&str, &str)] =
-    &[("0", "ends at once"), ("1", "goes on for an hour"), ("24", "goes on for a day"), ("168", "goes on for a week")];
+const OVERLAPS: &[(&str, fn(&Texts) -> &'static str)] =
+    &[("0", |t| t.overlap_none), ("1", |t| t.overlap_hour), ("24", |t| t.overlap_day), ("168", |t| t.overlap_week)];
 
 struct MerchantRow {
     path: String,
@@ -59,13 +59,13 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         created: show::instant(merchant.created_at),
     });
     let may_create = crate::guard::may(&request.operator, PanelAction::CreateMerchant);
-    let page = MerchantsPage { shell: request.shell("Merchants"), rows: rows.collect(), may_create };
+    let page = MerchantsPage { shell: request.shell(texts().merchants), rows: rows.collect(), may_create };
     Ok(request.page(&page))
 }
 
 fn codes(currencies: &[Currency]) -> String {
     match currencies.len() == Currency::ALL.len() {
-        true => "all".to_owned(),
+        true => texts().all_of_them.to_owned(),
         false => currencies.iter().map(|one| one.code()).collect::<Vec<_>>().join(", "),
     }
 }
@@ -92,7 +92,7 @@ fn new_page(request: &PanelRequest, wrong: Vec<String>) -> NewMerchantPage {
     let ticked: Vec<_> = fields.all("currency[]").collect();
     let text = |name: &str| fields.text(name).to_owned();
     NewMerchantPage {
-        shell: request.shell("New merchant"),
+        shell: request.shell(texts().new_merchant),
         name: text("name"),
         webhook_url: text("webhook_url"),
         origins: text("origins"),
@@ -129,36 +129,21 @@ pub(crate) async fn create(request: PanelRequest) -> Answer {
     }
     match merchants(&request).create(wanted).await {
         Ok(made) => {
-            let mut secrets = vec![("API user name", made.username), ("API password", made.password)];
-            secrets.extend(made.webhook_secret.map(|secret| ("Webhook secret", secret)));
+            let mut secrets = vec![(texts().api_user_name, made.username), (texts().api_password, made.password)];
+            secrets.extend(made.webhook_secret.map(|secret| (texts().webhook_secret, secret)));
             let back = format!("/merchants/{}", made.merchant_id);
-            secret::page(
-                &request,
-                "Merchant created",
-                "Hand these to the merchant's server by a safe way. They are shown this once.",
-                secrets,
-                back,
-            )
+            secret::page(&request, texts().merchant_created, texts().hand_these_over, secrets, back)
         }
         Err(AccountError::Invalid(violations)) => Ok(request.rejected(&new_page(&request, in_words(&violations)))),
         Err(error) => Err(refusal(error)),
     }
 }
 
-/// What is wrong with what was typed.
-fn in_words(violations: &[Violation]) -> Vec<String> {
-    violations.iter().map(|one| format!("{} {}.", one.field, one.message)).collect()
-}
-
 /// One origin a line.
 fn origins(text: &str, wrong: &mut Vec<String>) -> Vec<Origin> {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines
-        .filter_map(|line| {
-            Origin::parse(line)
-                .map_err(|_no_origin| wrong.push(format!("{line} is no origin; write it as https://shop.example.")))
-                .ok()
-        })
+        .filter_map(|line| Origin::parse(line).map_err(|_no_origin| wrong.push(texts().no_origin(line))).ok())
         .collect()
 }
 
@@ -199,6 +184,8 @@ struct MerchantPage {
     shell: Shell,
     id: String,
     name: String,
+    /// Where its settings are.
+    settings: String,
     created: Html,
     currencies: String,
     lifetime: String,
@@ -208,7 +195,7 @@ struct MerchantPage {
     users: Vec<UserRow>,
     endpoints: Vec<EndpointRow>,
     permissions: Vec<&'static str>,
-    overlaps: &'static [(&'static str, &'static str)],
+    overlaps: Vec<(&'static str, &'static str)>,
     limits: String,
     may_limits: bool,
     may_users: bool,
@@ -263,7 +250,10 @@ async fn wallet(request: &PanelRequest, merchant: MerchantId) -> Result<WalletCa
                     name: one.domain.as_str().to_owned(),
                     state: show::badge(kind, &show::words(one.state().as_str())),
                     checked: show::instant_or_dash(check.map(|check| check.at)),
-                    why: check.and_then(|check| check.failure.clone()).unwrap_or_default(),
+                    why: check
+                        .and_then(|check| check.failure.as_deref())
+                        .map(|why| texts().domain(why))
+                        .unwrap_or_default(),
                 }
             })
             .collect(),
@@ -326,21 +316,22 @@ async fn page_of(
     Ok(MerchantPage {
         shell: request.shell(name.clone()),
         id: id.to_string(),
+        settings: format!("/merchants/{id}/settings"),
         name: name.clone(),
         created: show::instant(*created_at),
         currencies: codes(currencies),
         lifetime: dropin_kernel::write_span(*session_lifetime),
         attempts: *attempts_allowed,
         methods: if *methods == dropin_catalogue::MerchantMethods::default() {
-            "as the deployment has them".to_owned()
+            texts().methods_of_deployment.to_owned()
         } else {
-            "with changes of its own".to_owned()
+            texts().methods_of_its_own.to_owned()
         },
         origins: typed.unwrap_or_else(|| origins.iter().map(Origin::as_str).collect::<Vec<_>>().join("\n")),
         users: users.collect(),
         endpoints: endpoints.collect(),
         permissions: permissions.map(|one| one.as_str()).collect(),
-        overlaps: OVERLAPS,
+        overlaps: OVERLAPS.iter().map(|(hours, text)| (*hours, text(texts()))).collect(),
         limits,
         may_limits: may(PanelAction::ChangeMerchant),
         may_users: may(PanelAction::ManageApiUsers),
@@ -397,7 +388,7 @@ pub(crate) async fn set_limits(request: PanelRequest) -> Answer {
         Err(why) => why,
         Ok(limits) => match request.deps.operators.set_approval_limits(&request.operator, id, limits).await {
             Ok(()) => return Ok(see(format!("/merchants/{id}?done=saved"))),
-            Err(error @ MoneyError::Invalid(_)) => sentence(&error),
+            Err(MoneyError::Invalid(violations)) => in_words(&violations).join(" "),
             Err(error) => return Err(money_refusal(error)),
         },
     };
@@ -420,14 +411,18 @@ pub(crate) async fn add_user(request: PanelRequest) -> Answer {
     check_money_user(&request, account.merchant.id, permissions)?;
     match merchants(&request).add_user(account.merchant.id, permissions).await {
         Ok(added) => {
-            let secrets = vec![("API user name", added.username), ("API password", added.password)];
-            secret::page(&request, "API user added", SHOWN_ONCE, secrets, format!("/merchants/{}", account.merchant.id))
+            let secrets = vec![(texts().api_user_name, added.username), (texts().api_password, added.password)];
+            secret::page(
+                &request,
+                texts().api_user_added,
+                texts().hand_it_over,
+                secrets,
+                format!("/merchants/{}", account.merchant.id),
+            )
         }
         Err(error) => again(&request, &account, error).await,
     }
 }
-
-const SHOWN_ONCE: &str = "Hand it to the merchant's server by a safe way. It is shown this once.";
 
 /// One of the overlaps that the form offers.
 fn overlap(request: &PanelRequest) -> Result<Duration, Refusal> {
@@ -436,7 +431,7 @@ fn overlap(request: &PanelRequest) -> Result<Duration, Refusal> {
     let hours = chosen.parse::<u64>().ok().filter(|_| known);
     hours
         .map(|hours| Duration::from_secs(hours * 60 * 60))
-        .ok_or_else(|| Refusal::Invalid("Choose for how long the old one goes on.".to_owned()))
+        .ok_or_else(|| Refusal::Invalid(texts().choose_overlap.to_owned()))
 }
 
 /// The API user of the address, who is the merchant's.
@@ -451,10 +446,7 @@ fn check_money_user(request: &PanelRequest, merchant: MerchantId, permissions: P
         return Ok(());
     }
     let moving = permissions.iter().filter(|one| MONEY_PERMISSIONS.contains(one)).map(|one| one.as_str());
-    Err(Refusal::NotAllowed(format!(
-        "An API user with {} moves money past the limits of the panel: only an owner adds it, changes what it may, or gives it a new password.",
-        moving.collect::<Vec<_>>().join(", ")
-    )))
+    Err(Refusal::NotAllowed(texts().moves_money(moving.collect::<Vec<_>>().join(", "))))
 }
 
 /// Lets an API user do exactly what is ticked.
@@ -479,11 +471,12 @@ pub(crate) async fn rotate_password(request: PanelRequest) -> Answer {
     check_money_user(&request, account.merchant.id, user.permissions)?;
     match merchants(&request).rotate_password(&user.username, overlap(&request)?).await {
         Ok(rotated) => {
-            let secrets = vec![("API user name", user.username.clone()), ("New API password", rotated.password)];
+            let secrets =
+                vec![(texts().api_user_name, user.username.clone()), (texts().new_api_password, rotated.password)];
             secret::page(
                 &request,
-                "New API password",
-                SHOWN_ONCE,
+                texts().new_api_password,
+                texts().hand_it_over,
                 secrets,
                 format!("/merchants/{}", account.merchant.id),
             )

@@ -14,6 +14,7 @@ use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::screens::Choice;
 use crate::show::{self, Html};
+use crate::texts::texts;
 
 /// The fields of the form. One button saves it, another tries its rules.
 pub(crate) const FIELDS: &[&str] = &["csrf", "seen", "screening", "rules", "days", "note"];
@@ -21,12 +22,9 @@ pub(crate) const FIELDS: &[&str] = &["csrf", "seen", "screening", "rules", "days
 pub(crate) const MAX_FORM_BYTES: usize = 4 * RulesFile::MAX_BYTES;
 
 /// How far back rules may be tried, in days.
-const DAYS: &[(&str, &str)] = &[("1", "a day"), ("7", "7 days"), ("30", "30 days"), ("90", "90 days")];
+const DAYS: &[u32] = &[1, 7, 30, 90];
 /// Most payments that are listed one by one.
 const MAX_LISTED: usize = 20;
-
-const CHANGED: &str = "Somebody else changed these rules since this page was loaded. Nothing was saved. Below is what you typed; what holds now stands \
-    beside it. Saving again replaces that.";
 
 /// A payment that would be decided on otherwise.
 struct ChangeRow {
@@ -113,14 +111,14 @@ fn page_of(request: &PanelRequest, current: &Current, tried: Option<Tried>, wron
     };
     let days = if is_posted { request.fields.text("days") } else { "7" };
     ScreeningPage {
-        shell: request.shell(format!("Screening of {}", merchant.name)),
+        shell: request.shell(texts().screening_of(&merchant.name)),
         id: merchant.id,
         merchant: merchant.name.clone(),
         seen: own.revision,
         on: if is_posted { request.fields.is_ticked("screening") } else { merchant.screening.on },
         kept: own.text.clone().filter(|kept| text.as_ref() != Some(kept)),
         rules: text.unwrap_or_default(),
-        days: DAYS.iter().map(|(number, words)| Choice::new(*number, *words, days)).collect(),
+        days: DAYS.iter().map(|one| Choice::new(one.to_string(), texts().days_shown(one), days)).collect(),
         fingerprint: fingerprint.to_string(),
         unusable,
         tried,
@@ -129,7 +127,7 @@ fn page_of(request: &PanelRequest, current: &Current, tried: Option<Tried>, wron
 }
 
 fn in_words(mistakes: &Mistakes) -> Vec<String> {
-    mistakes.iter().map(|one| format!("Line {}, column {}: {}.", one.at.line, one.at.column, one.message)).collect()
+    mistakes.iter().map(|one| texts().mistake_at(one.at.line, one.at.column, texts().domain(&one.message))).collect()
 }
 
 /// The page.
@@ -143,7 +141,7 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
     let current = current(&request).await?;
     let rejected = |current: &Current, wrong| Ok(request.rejected(&page_of(&request, current, None, wrong)));
     if request.fields.text("seen") != current.own.revision.to_string() {
-        return rejected(&current, vec![CHANGED.to_owned()]);
+        return rejected(&current, vec![texts().rules_changed.to_owned()]);
     }
     let merchant = &current.account.merchant;
     let (merchants, text) = (merchants(&request), typed(&request));
@@ -151,7 +149,7 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
         Ok(_) => {}
         Err(ScreeningRulesError::Mistakes(mistakes)) => return rejected(&current, in_words(&mistakes)),
         Err(ScreeningRulesError::Changed) => {
-            return rejected(&self::current(&request).await?, vec![CHANGED.to_owned()]);
+            return rejected(&self::current(&request).await?, vec![texts().rules_changed.to_owned()]);
         }
         Err(ScreeningRulesError::NoMerchant) => return Err(Refusal::NotFound("merchant")),
         Err(ScreeningRulesError::Store(error)) => return Err(error.into()),
@@ -173,11 +171,10 @@ pub(crate) async fn test(request: PanelRequest) -> Answer {
         Ok(rules) => rules,
         Err(mistakes) => return Ok(request.rejected(&page_of(&request, &current, None, in_words(&mistakes)))),
     };
-    let Some((days, words)) = DAYS.iter().find(|(number, _)| *number == request.fields.text("days")) else {
-        let wrong = vec!["Choose how far back the rules are tried.".to_owned()];
+    let Some(days) = DAYS.iter().copied().find(|one| one.to_string() == request.fields.text("days")) else {
+        let wrong = vec![texts().choose_days.to_owned()];
         return Ok(request.rejected(&page_of(&request, &current, None, wrong)));
     };
-    let days: u32 = days.parse().map_err(|_no_number| Refusal::Internal("a choice of days is no number".to_owned()))?;
     let deps = &request.deps;
     let merchant = current.account.merchant.id;
     let run = dry_run_screening(&*deps.screenings, merchant, days, deps.clock.now(), &rules).await?;
@@ -186,7 +183,7 @@ pub(crate) async fn test(request: PanelRequest) -> Answer {
     let tried = Tried {
         screened: run.screened,
         changed: run.changes.len(),
-        days: (*words).to_owned(),
+        days: texts().days_shown(days),
         is_cut: u64::from(MAX_DRY_RUN) <= run.screened,
         counts: counts
             .filter(|(.., payments)| *payments != 0)

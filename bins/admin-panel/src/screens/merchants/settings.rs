@@ -15,12 +15,13 @@ use dropin_usecases::audit_log::hex;
 use dropin_usecases::rates::set_rates;
 use sha2::{Digest, Sha256};
 
-use super::{CurrencyBox, currency_boxes, in_words, load, merchants, refusal};
+use super::{CurrencyBox, currency_boxes, load, merchants, refusal};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
-use crate::screens::Choice;
+use crate::screens::{Choice, in_words};
+use crate::texts::{Texts, texts};
 
 /// The fields of the form for name, currencies, Sessions and saved cards.
 pub(crate) const FIELDS: &[&str] =
@@ -29,9 +30,6 @@ pub(crate) const FIELDS: &[&str] =
 pub(crate) const METHOD_FIELDS: &[&str] = &["csrf", "seen", "method[]", "client_eu", "client_na", "client_oc", "note"];
 /// The fields of the form for rates.
 pub(crate) const RATE_FIELDS: &[&str] = &["csrf", "seen", "form", "settlement", "markups", "note"];
-
-const CHANGED: &str = "Somebody else changed this merchant since this page was loaded. Nothing was saved: load the page again, look at what is there \
-    now, and make your change once more.";
 
 struct MethodRow {
     id: String,
@@ -89,7 +87,7 @@ async fn seen(request: &PanelRequest) -> Result<Current, Refusal> {
     let current = current(request).await?;
     match request.fields.text("seen") == current.digest {
         true => Ok(current),
-        false => Err(Refusal::Changed(CHANGED.to_owned())),
+        false => Err(Refusal::Changed(texts().settings_changed.to_owned())),
     }
 }
 
@@ -110,11 +108,12 @@ fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> Set
         true => fields.all("currency[]").collect(),
         false => merchant.currencies.iter().map(|one| one.code()).collect(),
     };
+    let t = texts();
     let form = typed("form", rates.form.as_str().to_owned());
     let settlement = typed("settlement", rates.pricing.settlement.code().to_owned());
     let kind = typed("saved_card_kind", merchant.saved_cards.kind.as_str().to_owned());
     SettingsPage {
-        shell: request.shell(format!("Settings of {}", merchant.name)),
+        shell: request.shell(t.settings_of(&merchant.name)),
         id: merchant.id.to_string(),
         merchant: merchant.name.clone(),
         seen: current.digest.clone(),
@@ -124,8 +123,8 @@ fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> Set
         attempts: typed("attempts", merchant.attempts_allowed.to_string()),
         saved_cards: if is_posted { fields.is_ticked("saved_cards") } else { merchant.saved_cards.offered },
         kinds: [
-            (SavedCardKind::OneClick, "The shopper alone pays with it"),
-            (SavedCardKind::Unscheduled, "The merchant may charge it later, too"),
+            (SavedCardKind::OneClick, t.saved_card_one_click),
+            (SavedCardKind::Unscheduled, t.saved_card_unscheduled),
         ]
         .map(|(one, words)| Choice::new(one.as_str(), words, &kind))
         .into(),
@@ -138,11 +137,11 @@ fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> Set
             .iter()
             .map(|&(region, field, words)| ClientRow {
                 field,
-                region: words,
+                region: words(t),
                 id: typed(field, merchant.methods.pay_later_clients.get(&region).cloned().unwrap_or_default()),
             })
             .collect(),
-        forms: [(RateForm::Spot, "Spot: indications"), (RateForm::Guaranteed, "Guaranteed: offers for Sessions")]
+        forms: [(RateForm::Spot, t.rates_spot), (RateForm::Guaranteed, t.rates_guaranteed)]
             .map(|(one, words)| Choice::new(one.as_str(), words, &form))
             .into(),
         settlements: Currency::ALL.iter().map(|one| Choice::new(one.code(), one.code(), &settlement)).collect(),
@@ -151,13 +150,17 @@ fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> Set
     }
 }
 
-const CLIENTS: &[(PayLaterRegion, &str, &str)] = &[
-    (PayLaterRegion::Europe, "client_eu", "Europe"),
-    (PayLaterRegion::NorthAmerica, "client_na", "North America"),
-    (PayLaterRegion::Oceania, "client_oc", "Oceania"),
+/// A region with the field of its id, and its name.
+type ClientField = (PayLaterRegion, &'static str, fn(&Texts) -> &'static str);
+
+const CLIENTS: &[ClientField] = &[
+    (PayLaterRegion::Europe, "client_eu", |t| t.europe),
+    (PayLaterRegion::NorthAmerica, "client_na", |t| t.north_america),
+    (PayLaterRegion::Oceania, "client_oc", |t| t.oceania),
 ];
 
 fn method_rows(catalogue: &Catalogue, methods: &MerchantMethods, typed: &[&str]) -> Vec<MethodRow> {
+    let t = texts();
     let rows = catalogue.known().map(|method| {
         let id = method.id();
         let adjustment = methods.adjustments.of(id);
@@ -167,9 +170,9 @@ fn method_rows(catalogue: &Catalogue, methods: &MerchantMethods, typed: &[&str])
             Some(false) => "off",
         };
         let chosen = typed.iter().find_map(|one| one.strip_prefix(id)?.strip_prefix(':')).unwrap_or(kept);
-        let choices = [("", "as the deployment"), ("on", "offered"), ("off", "not offered")].map(|(code, words)| {
-            Choice { value: format!("{id}:{code}"), name: words.to_owned(), chosen: code == chosen }
-        });
+        let choices = [("", t.method_as_deployment), ("on", t.method_offered), ("off", t.method_not_offered)].map(
+            |(code, words)| Choice { value: format!("{id}:{code}"), name: words.to_owned(), chosen: code == chosen },
+        );
         let narrowed = adjustment.is_some_and(|one| {
             let parts = AdjustmentParts { offered: None, ..one.clone().into_parts() };
             parts != AdjustmentParts::default()
@@ -197,8 +200,8 @@ fn read_markups(text: &str, before: &BTreeMap<Currency, Markup>) -> Result<BTree
             Some((code, Ok(markup))) => {
                 all.insert(code, markup);
             }
-            Some((_, Err(error))) => wrong.push(format!("{line}: {error}.")),
-            None => wrong.push(format!("{line} is no markup; write it as BRL 250 for 2.5 %.")),
+            Some((_, Err(error))) => wrong.push(format!("{line}: {}.", texts().domain(&error.to_string()))),
+            None => wrong.push(texts().no_markup(line)),
         }
     }
     if wrong.is_empty() { Ok(all) } else { Err(wrong) }
@@ -227,20 +230,20 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
     for code in fields.all("currency[]") {
         match code.parse::<Currency>() {
             Ok(currency) => currencies.push(currency),
-            Err(_unknown) => wrong.push(format!("{code} is no currency here.")),
+            Err(_unknown) => wrong.push(texts().no_currency(code)),
         }
     }
     let lifetime: Duration = parse_span(fields.text("lifetime")).unwrap_or_else(|| {
-        wrong.push("Write how long a Session lives as 24h, 30m or 7d.".to_owned());
+        wrong.push(texts().write_lifetime.to_owned());
         before.session_lifetime
     });
     let attempts: u32 = fields.text("attempts").parse().unwrap_or_else(|_no_number| {
-        wrong.push("Write the number of attempts as a number.".to_owned());
+        wrong.push(texts().write_attempts.to_owned());
         before.attempts_allowed
     });
     let kind = SavedCardKind::ALL.into_iter().find(|kind| kind.as_str() == fields.text("saved_card_kind"));
     let kind = kind.unwrap_or_else(|| {
-        wrong.push("Choose who pays with a saved card.".to_owned());
+        wrong.push(texts().choose_saved_card_kind.to_owned());
         before.saved_cards.kind
     });
     if !wrong.is_empty() {
@@ -279,20 +282,20 @@ pub(crate) async fn set_methods(request: PanelRequest) -> Answer {
             _ => None,
         };
         let (Some(method), Some(offered)) = (catalogue.method(id), offered) else {
-            wrong.push(format!("{typed} is no choice of a payment method."));
+            wrong.push(texts().no_method_choice(typed));
             continue;
         };
         let parts = adjustments.of(id).cloned().unwrap_or_default().into_parts();
         match Adjustment::new(AdjustmentParts { offered, ..parts }) {
             Ok(adjustment) => adjustments.set(method, adjustment),
-            Err(error) => wrong.push(format!("{id}: {error}.")),
+            Err(error) => wrong.push(format!("{id}: {}.", texts().domain(&error.to_string()))),
         }
     }
     let mut clients = Vec::new();
     for (region, field, words) in CLIENTS {
         let id = request.fields.text(field);
         if !is_client_id(id) {
-            wrong.push(format!("The id for {words} has at most 128 of A-Z a-z 0-9 . _ -."));
+            wrong.push(texts().wrong_client_id(words(texts())));
         }
         clients.push((*region, Some(id.to_owned()).filter(|id| !id.is_empty())));
     }
@@ -321,11 +324,11 @@ pub(crate) async fn set_rates_of(request: PanelRequest) -> Answer {
     let mut wrong = Vec::new();
     let form = RateForm::ALL.into_iter().find(|form| form.as_str() == fields.text("form"));
     if form.is_none() {
-        wrong.push("Choose a form of rates.".to_owned());
+        wrong.push(texts().choose_rate_form.to_owned());
     }
     let settlement = fields.text("settlement").parse::<Currency>().ok();
     if settlement.is_none() {
-        wrong.push("Choose the currency that the merchant is paid out in.".to_owned());
+        wrong.push(texts().choose_settlement.to_owned());
     }
     let markups = read_markups(fields.text("markups"), &before.pricing.markups).unwrap_or_else(|why| {
         wrong.extend(why);

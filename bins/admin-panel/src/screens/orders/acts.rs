@@ -1,18 +1,20 @@
 //! What an operator does about an Order, each by the use case of the API.
 
 use dropin_kernel::{MoneyRequestId, OrderId, Revision};
-use dropin_money::{Amount, Currency, Decimal};
+use dropin_money::{Amount, Currency};
 use dropin_order::{Channel, Order, OrderState, RefundState};
 use dropin_usecases::operators::{MoneyError, NewRefundRequest, OperatorRefundError, OperatorRefunds, RefundProgress};
 use dropin_usecases::payments::{CancelError, CaptureError};
 
 use super::page::{ActForm, Form, load, page_of};
+use crate::amounts;
 use crate::fields::Fields;
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
 use crate::screens::{acting, merchant_act, required_note};
+use crate::texts::{sentence, texts};
 
 /// The page again, with the form as it was typed and what is wrong with it.
 async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<String>) -> Answer {
@@ -26,14 +28,11 @@ async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<Str
     Ok(request.rejected(&page))
 }
 
-/// The amount of a form in the Order's currency; `None` when it is left empty. A comma is refused: where one person writes thousands with it, another
-/// writes cents.
+/// The amount of a form in the Order's currency; `None` when it is left empty.
 fn typed_amount(fields: &Fields, currency: Currency) -> Result<Option<Amount>, String> {
     let Some(text) = fields.given("amount") else { return Ok(None) };
-    let number = Decimal::parse(text)
-        .map_err(|_no_number| format!("{text} is no amount; write it as 1250.00, with a point and without commas."))?;
-    let amount = Amount::from_decimal(currency, &number).map_err(|error| format!("{text} {currency}: {error}."))?;
-    if amount.minor() <= 0 { Err("The amount must be above zero.".to_owned()) } else { Ok(Some(amount)) }
+    let amount = amounts::typed(text, currency)?;
+    if amount.minor() <= 0 { Err(texts().amount_above_zero.to_owned()) } else { Ok(Some(amount)) }
 }
 
 /// Refunds a part or all. The form names the request, so that one that is sent twice is one refund, and one that was interrupted is finished.
@@ -41,13 +40,13 @@ pub(crate) async fn refund(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
     let key = request.fields.text("key").parse::<MoneyRequestId>();
-    let key = key.map_err(|_no_id| Refusal::Invalid("The form is damaged: load the page again.".to_owned()))?;
+    let key = key.map_err(|_no_id| Refusal::Invalid(texts().form_damaged.to_owned()))?;
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
     let amount =
         typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
     // All that is left is another amount when the form comes a second time.
     if amount.is_none() && wrong.is_empty() {
-        wrong.push("Write the amount.".to_owned());
+        wrong.push(texts().write_the_amount.to_owned());
     }
     let Some(amount) = amount.filter(|_| wrong.is_empty()) else { return again(&request, Form::Refund, wrong).await };
     let new = NewRefundRequest {
@@ -84,22 +83,12 @@ pub(crate) const fn refund_notice(state: RefundState) -> &'static str {
     }
 }
 
-/// An error as a sentence.
-pub(crate) fn sentence(error: &impl std::fmt::Display) -> String {
-    let text = error.to_string();
-    let mut letters = text.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str().trim_end_matches('.'))
-}
-
 /// Refuses a form of a page that shows the Order as it was before another change.
 fn check_revision(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
     if request.fields.text("revision") == order.revision.number().to_string() {
         return Ok(());
     }
-    Err(Refusal::Changed(
-        "The Order changed after the page was loaded, perhaps by this very form. This request did nothing. Look at the Order as it stands now.".to_owned(),
-    ))
+    Err(Refusal::Changed(texts().order_changed.to_owned()))
 }
 
 /// Captures a part or all.
@@ -120,7 +109,7 @@ pub(crate) async fn capture(request: PanelRequest) -> Answer {
         Ok(_) => {}
         Err(CaptureError::Store(error)) => return Err(error.into()),
         Err(CaptureError::Amount(violation)) => {
-            return again(&request, Form::Capture, vec![format!("The amount {}.", violation.message)]).await;
+            return again(&request, Form::Capture, vec![texts().the_amount(texts().domain(&violation.message))]).await;
         }
         Err(refused) => return again(&request, Form::Capture, vec![sentence(&refused)]).await,
     }

@@ -3,10 +3,11 @@
 use askama::Template;
 use dropin_access::operator::PanelAction;
 use dropin_card::LastFour;
-use dropin_money::{Amount, Currency, Decimal};
+use dropin_money::{Amount, Currency};
 use dropin_order::{Order, OrderState};
 use dropin_ports::{OrderSearch, SearchBounds, SearchFilter, SearchPage};
 
+use crate::amounts;
 use crate::fields::Fields;
 use crate::guard::Answer;
 use crate::refusal::Refusal;
@@ -15,6 +16,7 @@ use crate::screens::{
     Choice, MerchantNames, PAGE_ROWS, day, merchant_choices, read_cursor, visible_merchants, write_cursor,
 };
 use crate::show::{self, Html};
+use crate::texts::texts;
 
 /// The fields of the list's filters.
 pub(crate) const FILTERS: &[&str] = &[
@@ -117,7 +119,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
     };
     let may_export = crate::guard::may(&request.operator, PanelAction::ExportPayments);
     let page = OrdersPage {
-        shell: request.shell("Orders"),
+        shell: request.shell(texts().orders),
         filters,
         rows: found.iter().map(|order| OrderRow::new(order, &names)).collect(),
         wrong,
@@ -136,14 +138,12 @@ pub(crate) fn search_of(request: &PanelRequest, limit: u32) -> Result<Result<Ord
     let fields = &request.fields;
     let mut wrong = Vec::new();
     let filter = filter_of(request, &mut wrong)?;
-    let state = fields.given("state").and_then(|code| {
-        code.parse::<OrderState>().map_err(|_unknown| wrong.push(format!("{code} is no state of an Order."))).ok()
-    });
-    let last_four = fields.given("last_four").and_then(|text| {
-        text.parse::<LastFour>()
-            .map_err(|_wrong| wrong.push(format!("{text} is no end of a card's number; write four digits.")))
-            .ok()
-    });
+    let state = fields
+        .given("state")
+        .and_then(|code| code.parse::<OrderState>().map_err(|_unknown| wrong.push(texts().no_order_state(code))).ok());
+    let last_four = fields
+        .given("last_four")
+        .and_then(|text| text.parse::<LastFour>().map_err(|_wrong| wrong.push(texts().no_last_four(text))).ok());
     let search = OrderSearch {
         filter,
         state,
@@ -160,9 +160,9 @@ pub(crate) fn search_of(request: &PanelRequest, limit: u32) -> Result<Result<Ord
 /// What the filters of Orders and Sessions have in common.
 pub(crate) fn filter_of(request: &PanelRequest, wrong: &mut Vec<String>) -> Result<SearchFilter, Refusal> {
     let fields = &request.fields;
-    let currency = fields.given("currency").and_then(|code| {
-        code.parse::<Currency>().map_err(|_unknown| wrong.push(format!("{code} is no currency here."))).ok()
-    });
+    let currency = fields
+        .given("currency")
+        .and_then(|code| code.parse::<Currency>().map_err(|_unknown| wrong.push(texts().no_currency(code))).ok());
     let totals = totals(fields, currency).map_err(|why| wrong.push(why)).unwrap_or_default();
     let since = day(fields, "since", 0).map_err(|why| wrong.push(why)).unwrap_or_default();
     let until = day(fields, "until", 1).map_err(|why| wrong.push(why)).unwrap_or_default();
@@ -177,12 +177,7 @@ pub(crate) fn filter_of(request: &PanelRequest, wrong: &mut Vec<String>) -> Resu
     })
 }
 
-/// The totals that a typed amount stands for: one in a currency, else one in each currency that can have it.
+/// The totals that a typed amount stands for.
 fn totals(fields: &Fields, currency: Option<Currency>) -> Result<Option<Vec<Amount>>, String> {
-    let Some(text) = fields.given("amount") else { return Ok(None) };
-    let number = Decimal::parse(&text.replace(',', ""))
-        .map_err(|_no_number| format!("{text} is no amount; write it as 29.90."))?;
-    let currencies = currency.map_or_else(|| Currency::ALL.to_vec(), |one| vec![one]);
-    let totals: Vec<_> = currencies.into_iter().filter_map(|one| Amount::from_decimal(one, &number).ok()).collect();
-    if totals.is_empty() { Err(format!("No total can be {text}.")) } else { Ok(Some(totals)) }
+    fields.given("amount").map(|text| amounts::typed_totals(text, currency)).transpose()
 }

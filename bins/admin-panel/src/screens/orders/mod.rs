@@ -4,6 +4,6 @@ mod acts;
 mod list;
 mod page;
 
-pub(crate) use acts::{cancel, capture, refund, refund_notice, refunds, review_again, reviewed, sentence};
+pub(crate) use acts::{cancel, capture, refund, refund_notice, refunds, review_again, reviewed};
 pub(crate) use list::{FILTERS, OrderRow, filter_of, list, search_of};
 pub(crate) use page::show;

@@ -14,6 +14,7 @@ use crate::guard::Answer;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
+use crate::texts::texts;
 
 /// An entry of the timeline.
 pub(crate) struct TimelineEvent {
@@ -221,7 +222,7 @@ pub(super) async fn page_of(
         Err(error) => return Err(Refusal::Internal(error.to_string())),
     };
     Ok(OrderPage {
-        shell: request.shell(format!("Order {}", order.merchant_reference)),
+        shell: request.shell(texts().order_titled(&order.merchant_reference)),
         id: order.id.to_string(),
         reference: order.merchant_reference.clone(),
         total: show::money(&order.total),
@@ -302,10 +303,8 @@ fn shopper_of(session: &Session) -> Shopper {
 }
 
 fn operation_row(operation: &Operation) -> OperationRow {
-    let open = operation.state.is_open().then(|| {
-        let due = show::instant_text(operation.due_at);
-        format!("{} tries, next at {due}", operation.tries)
-    });
+    let open =
+        operation.state.is_open().then(|| texts().tries_next_at(operation.tries, show::instant_text(operation.due_at)));
     OperationRow {
         id: operation.id.to_string(),
         kind: show::words(operation.kind.as_str()),
@@ -347,7 +346,7 @@ async fn timeline(
     let order = &trail.records.order;
     let mut all = Vec::new();
     if let Some(session) = session {
-        let mut created = TimelineEvent::new(session.created_at, "", "Session created", "");
+        let mut created = TimelineEvent::new(session.created_at, "", texts().session_created, "");
         created.link = Some(format!("/sessions/{}", session.id));
         all.push(created);
     }
@@ -361,8 +360,8 @@ async fn timeline(
             "PROCESSING_FAILED" | "DECLINED" => "bad",
             _ => "",
         };
-        let what = if step.what == "START" { "Payment begun".to_owned() } else { show::words(&step.what) };
-        all.push(TimelineEvent::new(step.at, kind, what, format!("{state}, by {}", show::actor(&step.actor))));
+        let detail = texts().by_actor(state, show::actor(&step.actor));
+        all.push(TimelineEvent::new(step.at, kind, show::words(&step.what), detail));
     }
     for placed in &trail.records.operations {
         let operation = &placed.operation;
@@ -371,7 +370,7 @@ async fn timeline(
             OpState::Declined | OpState::Abandoned => "bad",
             _ => "wait",
         };
-        let title = format!("{} asked of the processor", show::words(operation.kind.as_str()));
+        let title = texts().asked_of_processor(show::words(operation.kind.as_str()));
         let detail =
             format!("{}, {}", show::money(&operation.amount), show::words(operation.state.as_str()).to_lowercase());
         all.push(TimelineEvent::new(operation.created_at, kind, title, detail));
@@ -387,10 +386,10 @@ async fn timeline(
             let states: Vec<_> =
                 one.statuses.iter().map(|status| show::words(status.state.as_str()).to_lowercase()).collect();
             let is_parked = one.statuses.iter().any(|status| status.state == DeliveryState::Parked);
-            let detail = if states.is_empty() { "told to no endpoint".to_owned() } else { states.join(", ") };
+            let detail = if states.is_empty() { texts().told_to_no_endpoint.to_owned() } else { states.join(", ") };
             let kind = if is_parked { "bad" } else { "" };
             let mut notified =
-                TimelineEvent::new(one.happened_at, kind, format!("Notification {}", one.event_type), detail);
+                TimelineEvent::new(one.happened_at, kind, texts().notification_titled(&one.event_type), detail);
             notified.link = Some(format!("/notifications/{}", one.event_id));
             all.push(notified);
         }

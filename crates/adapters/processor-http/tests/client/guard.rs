@@ -7,7 +7,7 @@ use dropin_processor_http::{BreakerState, CallLimits, HttpProcessor, Occupancy, 
 use futures_util::future::join_all;
 
 use crate::fake_processor::{Behaviour, FakeProcessor};
-use crate::harness::{PLAIN, about, approved, card, config_for, harness, key, merchant, method};
+use crate::harness::{PLAIN, about, approved, authorized, card, config_for, harness, key, merchant, method};
 use crate::log_lines;
 
 const RULES: ProcessorBreakerRules = ProcessorBreakerRules {
@@ -127,7 +127,7 @@ async fn slow_payments_alone_hold_back_nobody() {
     for _ in 0..2 {
         let answers = join_all((0..RULES.failures * 2).map(|_| silent())).await;
         assert!(answers.iter().all(is_unknown), "{answers:?}");
-        assert_eq!(pay(&processor).await, approved(1_00));
+        assert_eq!(pay(&processor).await, authorized(1_00, false));
     }
     assert_eq!((processor.health().breaker, processor.health().opened), (BreakerState::Closed, 0));
     assert_eq!(count(&processor, "authorize", "held_back"), 0);
@@ -231,7 +231,7 @@ async fn one_merchant_with_cards_that_never_answer_leaves_half_the_capacity_to_o
     })
     .await;
     for _ in 0..CALL_LIMITS.payments {
-        assert_eq!(processor.authorize(of(other, PLAIN)).await, approved(1_00));
+        assert_eq!(processor.authorize(of(other, PLAIN)).await, authorized(1_00, false));
     }
     assert_eq!(processor.health().payments.under_way, CALL_LIMITS.payments / 2);
     let question = || OperationQuery { merchant_id: greedy, ..about(key()) };

@@ -8,7 +8,8 @@ use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::Order;
 use dropin_ports::{
-    Clock, CountedPaymentTry, NewPaymentTry, PaymentTryOutcome, RateStore, ScreeningStore, StoreError, VelocityKeyring,
+    Clock, CountedPaymentTry, IpCountries, NewPaymentTry, PaymentTryOutcome, RateStore, ScreeningStore, StoreError,
+    VelocityKeyring,
 };
 use dropin_rates::Table;
 use dropin_risk::{Decision, Facts, IssuerChecks, Rules, Screening};
@@ -33,6 +34,7 @@ pub struct PaymentScreening {
     clock: Arc<dyn Clock>,
     rules: Option<ScreeningRules>,
     keyring: Option<Arc<dyn VelocityKeyring>>,
+    ip_countries: Option<Arc<dyn IpCountries>>,
     metrics: Arc<ScreeningMetrics>,
     table: Arc<Recent<(), Arc<Table>>>,
 }
@@ -56,7 +58,17 @@ impl PaymentScreening {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let metrics = Arc::new(ScreeningMetrics::new(clock.clone()));
-        Self { store, rates, merchants, clock, rules: None, keyring: None, metrics, table: Arc::default() }
+        Self {
+            store,
+            rates,
+            merchants,
+            clock,
+            rules: None,
+            keyring: None,
+            ip_countries: None,
+            metrics,
+            table: Arc::default(),
+        }
     }
 
     /// Screens by these rules: in a program that begins or ends authorizations.
@@ -69,6 +81,12 @@ impl PaymentScreening {
     #[must_use]
     pub fn with_keyring(self, keyring: Arc<dyn VelocityKeyring>) -> Self {
         Self { keyring: Some(keyring), ..self }
+    }
+
+    /// Knows the countries of IP addresses, where the operator has a file of them.
+    #[must_use]
+    pub fn with_ip_countries(self, countries: Arc<dyn IpCountries>) -> Self {
+        Self { ip_countries: Some(countries), ..self }
     }
 
     /// The rules that the merchant's payments are screened by; `None` where they are not.
@@ -98,7 +116,9 @@ impl PaymentScreening {
     ) -> ScreenedPayment {
         let (deadline, now) = (tokio::time::Instant::now() + SCREENING_DEADLINE, self.clock.now());
         let amount_cents = self.within(deadline, ScreeningPart::Rates, self.euro_cents(&order.total)).await.flatten();
-        let mut facts = Facts { amount_cents, ..subject.facts(instrument) };
+        let ip_country = self.ip_countries.as_ref().zip(instrument.address);
+        let ip_country = ip_country.and_then(|(countries, address)| countries.country_of(address));
+        let mut facts = Facts { amount_cents, ip_country, ..subject.facts(instrument) };
         let counted = self.count(order, subject, instrument, amount_cents, deadline, now).await;
         if let Some(CountedPaymentTry { velocity, known_since }) = counted {
             facts.velocity = velocity;

@@ -51,7 +51,7 @@ impl ScreeningSubject {
         }
     }
 
-    /// The facts. What nothing here tells of is absent: the country and the funding of a card, and the country of an IP address.
+    /// The facts. What nothing here tells of is absent: the country and the funding of a card. The country of an IP address, whoever knows it adds.
     pub(crate) fn facts(&self, instrument: &InstrumentFacts) -> Facts {
         let text = |text: &Option<String>| text.as_deref().map(FactText::new);
         Facts {

@@ -1,6 +1,7 @@
 //! What screening decides, and what becomes of the payment then (docs/SPECIFICATION.md#screening): nothing is asked twice, no attempt is stuck, and nothing
 //! that screening cannot do makes a payment fail.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use dropin_kernel::{AttemptId, OrderId, SessionId};
 use dropin_money::Currency;
 use dropin_order::{DeclineReason, FailureReason, OpKind, OrderState};
 use dropin_ports::{
-    Acting, IssuerChecks, MetricSource, PaymentStore, PaymentTryOutcome, ProcessorReply, RateSourceCheck,
+    Acting, IpCountries, IssuerChecks, MetricSource, PaymentStore, PaymentTryOutcome, ProcessorReply, RateSourceCheck,
     RateSourceState, RateStore, SessionStore, StatusReply, Waiting,
 };
 use dropin_rates::{Dated, Quote, Rate, Source, Table};
@@ -17,6 +18,7 @@ use dropin_risk::{Decision, VelocityKey};
 use dropin_session::SessionStateKind;
 use dropin_store_contract::fresh;
 use dropin_usecases::payments::{Payments, Submitted};
+use dropin_validation::Country;
 
 use crate::counts::Trouble;
 use crate::script::{approved, unclear};
@@ -355,6 +357,27 @@ async fn what_was_taken_with_the_authorization_is_not_held() {
     assert_eq!((order.state, order.under_review), (OrderState::Processed, false));
     assert_eq!(decision(&world, id).await, Some(Decision::Review), "and the merchant sees it");
     nothing_is_open(&world).await;
+}
+
+/// A file that knows the country of one network.
+struct OneNetwork(&'static str);
+
+impl IpCountries for OneNetwork {
+    fn country_of(&self, address: IpAddr) -> Option<Country> {
+        address.to_string().starts_with(self.0).then(|| "AT".parse().unwrap())
+    }
+}
+
+#[tokio::test]
+async fn the_country_of_the_address_is_what_the_operators_file_says() {
+    for (network, expected) in [("192.0.2.", "AT".parse().ok()), ("203.0.113.", None)] {
+        let mut world = world("", None).await;
+        let screening = world.shopper.payments.screening.clone();
+        world.shopper.payments.screening = screening.with_ip_countries(Arc::new(OneNetwork(network)));
+        let (id, _) = pay(&world).await;
+        let screening = world.counts.kept(last(&world, id).await.id).unwrap();
+        assert_eq!((screening.facts().ip, screening.facts().ip_country), ("192.0.2.7".parse().ok(), expected));
+    }
 }
 
 #[tokio::test]
