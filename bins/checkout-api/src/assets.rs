@@ -12,7 +12,9 @@ const CACHE_FIVE_MINUTES: &str = "public, max-age=300";
 const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 pub(crate) fn resource() -> Resource {
-    web::resource("/{version}/{path:.+\\.(js|css|json|map|ts)}").route(web::get().to(asset)).route(web::head().to(asset))
+    web::resource("/{version}/{path:.+\\.(js|css|json|map|ts)}")
+        .route(web::get().to(asset))
+        .route(web::head().to(asset))
 }
 
 async fn asset(request: HttpRequest, path: web::Path<(String, String)>) -> Result<HttpResponse, ApiError> {

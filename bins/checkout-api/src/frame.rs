@@ -231,7 +231,8 @@ mod tests {
         ] {
             let [texts, outcomes] = ["locales", "outcomes"].map(|folder| format!("{folder}/{tag}.json"));
             let named = |path: &str| dropin_browser::asset(path).map(|asset| format!("{path}?{}", asset.fingerprint));
-            let expected = [named(&texts), named(&outcomes)].map(|address| address.expect("part of the bundle")).join(" ");
+            let expected =
+                [named(&texts), named(&outcomes)].map(|address| address.expect("part of the bundle")).join(" ");
             let document = filled(template, languages, "{{lang}}").expect("there is English");
             assert_eq!(document, format!("{start} {expected} {{{{lang}}}}"), "{languages}");
         }

@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "c2bf23553afbe987";
+pub(crate) const VERSION: &str = "b458141280a07823";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "4fe02d551e63",
-        sha384: "rSTpFBDrqYfUrMjARIRiMi++Oj6u/aH8OL7777FdUvWb8Se4yJCyToX7yFKjPmtM",
+        fingerprint: "bca19826eb66",
+        sha384: "GFaWy+tko/D26mYbcfTQ5VQrsp0FN56JO8qtzr4LbglUbpx7Fo5RCe9XBnFnAU2z",
     },
     Asset {
         path: "dropin.js.map",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "326c37fa68fd",
-        sha384: "D2q3PfIUrGpyYS8hO9xT8u9+nJnE07KFpQOn45dQXBPlbJpOeGjEiPWk4GrAPZh2",
+        fingerprint: "77dfdb6b359f",
+        sha384: "YZfTCaT+F+qV1yyGErZ9nulwRn1nmkJqspX3hmyhu1LVmxS8x0Dit77FsVYgtlGw",
     },
     Asset {
         path: "fallback.js",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "4facc5b4d3b5",
-        sha384: "jIRyThTrJtzWMlaDe3RFRKhJvh6HHtMDFNwQCQS5P/83icHxNx5E/sBgVq1D3bOF",
+        fingerprint: "3d09b926fde1",
+        sha384: "3ckKQrn2c8lXiXlPv6wP58mcw1OzaV8L/axzDzN5uv9Ku/dOnXYjpOFyK3GlJ8zd",
     },
     Asset {
         path: "frame.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "d55fa55bb3f9",
-        sha384: "y2FWIqGLiXZ1vli/wRSbhd8P3fInBehQt58b35XYJEmIg6h6Vdwlu2O4shxH8h/0",
+        fingerprint: "fb934fd2c805",
+        sha384: "W1P9okSPXZsMdyp1cpEPlagsWi1MdxdfbWLNA6dnoTmiWJlz+BvtxCq5w2awcU90",
     },
     Asset {
         path: "frame.js.map",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "cab6951713d7",
-        sha384: "3RHqnjTSF8MeDVHnfbwUNLJ3MzVhViSyUjqqia8N72SGziwl3SyreNscz3b63aja",
+        fingerprint: "e0372d859e3f",
+        sha384: "P9x/N4x1fFRfz4dknTUfwthub8WtgQ0OXLk6riP5lqyUzN6nyLAV3b+k0KiTpjaY",
     },
     Asset {
         path: "locales/ar.json",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "e16199eda590",
-        sha384: "vffm/LsBgEvHcdp6SDRt7kT6Vw3ojG7h5XLk+oqrC57QRi7mOv/fBowv7KTsHyrA",
+        fingerprint: "34c3a4c7a8a4",
+        sha384: "uEZ5kjMsH9OuOoIh5vCSXwRwkbQDuQoTWmqZi5JXVFou6PSGu36JdXf/cUx8S/85",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -821,8 +821,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "9d3e3670deb9",
-        sha384: "IvglDbPj9MvZB7iGoeICywrdUXbI4AYax5mnTA2oNCIqB/6BvGDUn2B6kE7sTdTg",
+        fingerprint: "4b619c90533b",
+        sha384: "aijV0E99NlBAO1rOlnBEE54eFpZzPhsari4S8lAbxuvk4J3/cdYYZw6XfqOM3ysU",
     },
     Asset {
         path: "payment.js.map",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "e391ee241d63",
-        sha384: "TuSmE3fleCTEI662ASj6xD0zwXpLWDYPpjW3TTTv+TQ/BKp+yLZ3zKs35wz/t/CJ",
+        fingerprint: "5209f4f01275",
+        sha384: "/sBMjkqEg6S5jP7CFuXndCc4RbrBH6tQ9eZxAZ3qH+TqpWwX8Zclo4/+KVVgvnSr",
     },
     Asset {
         path: "progress.js",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js"),
         brotli: Some(include_bytes!("../dist/progress.js.br")),
         gzip: Some(include_bytes!("../dist/progress.js.gz")),
-        fingerprint: "7a85d5e54c50",
-        sha384: "n4/UYkn42mvhUOsksAYFpCJXrKzV/ywR3EDA1Oh8ELyOjRKpgIv2KaIsJjGn3BZf",
+        fingerprint: "8c94546c506e",
+        sha384: "pBseWWHFKPHrNTjaB309JGUocgiOBYLMFyLQNU+XI6vNToQ8UGXqWpdWxpqyawk3",
     },
     Asset {
         path: "progress.js.map",
@@ -848,8 +848,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "102d3ad6c9dc",
-        sha384: "uX7Bym9CmptUCHSLS0YL03xSvIRAr8dkp/Mks+k3+IkN72Ve68yUNahM1ONBqjvC",
+        fingerprint: "12908f645b5c",
+        sha384: "viAmXGVL8I9Te2K+9xPH4RghkhdxfkjfbojfR+5oCAKQUqqYSPZMuMDzG8aNTfqZ",
     },
     Asset {
         path: "saved.js",
@@ -857,8 +857,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "c1e298cad973",
-        sha384: "ZVYYWd6uNVIQE3HOq4WMtf3fvkyRGjMP9+vS+PiAMc0TorWz2RGIUdVFx5+f3d24",
+        fingerprint: "1f093fa01c1f",
+        sha384: "SvSVV4Vk7pxM5oqFRbK09RtehB7xBL4BCWzX54tKKJcm80TMWqtnLsWN3sFF0Cba",
     },
     Asset {
         path: "saved.js.map",

@@ -108,7 +108,9 @@ pub fn locale<'a>(requests: impl IntoIterator<Item = &'a str>) -> Option<Locale>
         let texts = |folder: &str, tag: &str| asset(&format!("{folder}/{tag}.json"));
         tags.iter().find_map(|tag| {
             Some(Locale {
-                format: country.as_ref().map_or_else(|| tag.clone(), |country| format!("{}-{country}", without_country(tag))),
+                format: country
+                    .as_ref()
+                    .map_or_else(|| tag.clone(), |country| format!("{}-{country}", without_country(tag))),
                 is_right_to_left: languages().iter().any(|language| language.tag == tag && language.is_right_to_left),
                 form_texts: texts("locales", tag)?,
                 outcome_texts: texts("outcomes", tag)?,

@@ -221,7 +221,7 @@ test("a closed dialog leaves the payment waiting, and opens again", async () => 
   await shop.context.close();
 });
 
-for (const path of ["/strict", "/isolated"]) {
+for (const path of ["/strict", "/isolated", "/nonce"]) {
   test(`a bank's check works on ${path}`, async () => {
     const shop = await challenged({ path });
     const isolated = path === "/isolated";

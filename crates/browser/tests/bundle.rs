@@ -157,7 +157,11 @@ fn a_request_gets_the_language_that_the_drop_in_gives_it() {
         // What nobody has texts for leaves the choice to the next request.
         let shown = dropin_browser::locale([request, "fi_FI"]).expect("Finnish at least");
         let (tag, format) = (choice[1].as_str().unwrap_or("fi"), choice[2].as_str().unwrap_or("fi-FI"));
-        assert_eq!((shown.format.as_str(), shown.form_texts.path), (format, &*format!("locales/{tag}.json")), "{request:?}");
+        assert_eq!(
+            (shown.format.as_str(), shown.form_texts.path),
+            (format, &*format!("locales/{tag}.json")),
+            "{request:?}"
+        );
         assert_eq!(shown.outcome_texts.path, format!("outcomes/{tag}.json"), "{request:?}");
         assert_eq!(shown.is_right_to_left, direction == "rtl", "{request:?}");
     }

@@ -60,7 +60,9 @@ export function begin(frame: Frame, isPressed: boolean): void {
     await checkout.start();
     if (!frame.isShown) frame.watchHeight((height) => link.send({ type: "size", height }));
   };
-  for (const message of frame.said) if (message.type !== "submit") frame.heard(message);
+  // Of what was chosen meanwhile, the last counts; the press is seen to below.
+  const chosen = frame.said.filter(({ type }) => type === "select").at(-1);
+  for (const message of frame.said) if (message.type !== "submit" && (message.type !== "select" || message === chosen)) frame.heard(message);
   void start().then(() => (isPressed ? checkout.pay() : undefined));
   window.addEventListener("pageshow", (event) => {
     if (event.persisted) void checkout.reload();

@@ -3,7 +3,7 @@
 
 import { isWebAddress } from "../shared/address";
 import { CHECK, CROSS, h, icon, setNotice } from "../shared/dom";
-import { load } from "../shared/lazy-module";
+import type { load } from "../shared/lazy-module";
 import { CARDS, type Detail, type FrameMessage, type ShellMessage, type ViewModel } from "../shared/protocol";
 import { say } from "../shared/strings";
 import { addStyles } from "../shared/styles";
@@ -20,6 +20,8 @@ import type * as Wallet from "../wallet/wallet";
 /** What the shell does for this part. */
 export interface Shell {
   readonly base: URL;
+  /** Knows the nonce of the page's policy, of which only the first script is told. */
+  readonly load: typeof load;
   readonly session: string;
   readonly hideButtons: boolean;
   /** The button of a method was pressed. */
@@ -121,7 +123,7 @@ export class Progress {
     const { shell, view } = this;
     if (model.view.TokenMethods?.length && "ApplePaySession" in window) {
       // From our address: a script that the page loads without CORS has none of its own to begin from.
-      const part = await load<typeof Wallet>(WALLET, shell.base).catch(() => null);
+      const part = await shell.load<typeof Wallet>(WALLET, shell.base).catch(() => null);
       if (part !== null && !this.isOver) this.wallet ??= new part.WalletButton(view.accordion, (ask) => shell.send({ type: "wallet", ask }));
     }
     this.wallet?.show(model);
@@ -179,7 +181,7 @@ export class Progress {
   private async openChallenge(source: URL, elsewhere: () => void): Promise<void> {
     const { element, strings } = this.view;
     const turn = ++this.turn;
-    const part = await load<typeof Dialog>(DIALOG, source).catch(() => null);
+    const part = await this.shell.load<typeof Dialog>(DIALOG, source).catch(() => null);
     // The payment may have gone on meanwhile, or the drop-in be gone.
     if (turn !== this.turn || !element.isConnected) return;
     if (part === null) return elsewhere();

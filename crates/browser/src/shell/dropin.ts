@@ -261,6 +261,7 @@ export class Dropin {
       const { base, options, view } = this;
       this.progress = new part.Progress(view, {
         base,
+        load,
         session: options.id,
         hideButtons: options.hideSubmitButton === true,
         pressed: () => this.submitPayment(),
