@@ -28,10 +28,9 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Stash", &["StashArgs", "StashLimitArgs"]),
     ("Calls to the processor", &["ProcessorLimitArgs"]),
     ("Notifications", &["WebhookArgs", "RetentionArgs"]),
-    ("Screening", &["ScreeningRetentionArgs"]),
     ("Exchange rates", &["RateSourceArgs", "OfferArgs"]),
     ("Payment methods and wallet", &["CatalogueArgs", "CatalogueFileArgs", "WalletArgs"]),
-    ("Screening", &["ScreeningArgs"]),
+    ("Screening", &["ScreeningArgs", "ScreeningRetentionArgs"]),
     ("Logs and settings file", &["LogArgs", "ConfigArgs"]),
 ];
 
