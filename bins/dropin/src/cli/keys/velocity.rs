@@ -11,7 +11,8 @@ use dropin_keyring::{KeyInfo, VelocityKeys};
 use dropin_ports::Clock;
 use dropin_store::Store;
 
-use super::{Acts, Line, Pruned, Ring, tell_rotated};
+use super::prune::Pruned;
+use super::{Acts, Line, Ring, tell_rotated};
 use crate::cli::Output;
 
 /// So long after a rotation what the older key hashed may count still: a day and the hour that a bucket of it has (docs/SCREENING.md).

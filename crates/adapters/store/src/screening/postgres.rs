@@ -75,15 +75,15 @@ statement! {
 }
 
 statement! {
-    /// Locks rows of counts. They are sorted before they are locked.
+    /// Locks rows of counts, one by one in the order in which they are asked for: so each is found by its key, whatever the statistics say.
     LockCounts<'a> {
         merchants: Vec<Id> => Array<SqlId>,
         kinds: Vec<&'a str> => Array<Text>,
         hashes: Vec<&'a [u8]> => Array<Binary>,
     }
-    on Pg, PgConnection, "SELECT merchant_id, kind, hash, revision, counts FROM velocity_count \
-        JOIN unnest(?, ?, ?) AS input_row (merchant_id, kind, hash) USING (merchant_id, kind, hash) \
-        ORDER BY merchant_id, kind, hash FOR UPDATE OF velocity_count";
+    on Pg, PgConnection, "SELECT found.* FROM unnest(?, ?, ?) AS input_row (merchant_id, kind, hash) CROSS JOIN LATERAL ( \
+        SELECT c.merchant_id, c.kind, c.hash, c.revision, c.counts FROM velocity_count AS c \
+        WHERE c.merchant_id = input_row.merchant_id AND c.kind = input_row.kind AND c.hash = input_row.hash FOR UPDATE) AS found";
     returns (SqlId, Text, Binary, BigInt, Binary);
 }
 

@@ -12,8 +12,9 @@ use dropin_http::{ApiOperation, AuthState, BasicAuthCaller, json, mount};
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
 use dropin_ports::{
-    AccessStore, AccountChanged, Clock, EndpointChange, Fingerprint, KeyringError, MerchantInserted, MerchantSettings,
-    NewAuditEntry, NewMerchant, Secrets, StoreError, UserChange, UserInserted,
+    AccessStore, AccountChanged, Clock, EndpointChange, Fingerprint, KeyringError, MerchantInserted,
+    MerchantScreeningRules, MerchantSettings, NewAuditEntry, NewMerchant, ScreeningRulesChanged, Secrets, StoreError,
+    UserChange, UserInserted,
 };
 use dropin_usecases::access::{Authenticator, FailureLimit};
 use uuid::Uuid;
