@@ -108,6 +108,8 @@ fn whole_life(store: &mut SqliteConnection, first: u32) {
             return_url: None,
             shopper_country: None,
             review_allowed: true,
+            challenge: false,
+            has_code: true,
             payment_reference: None,
             terms: None,
         }))
