@@ -114,7 +114,8 @@ async fn a_challenge_is_part_of_what_was_asked_and_no_matter_to_other_methods() 
 }
 
 fn card(number: &str) -> Value {
-    serde_json::from_str::<Value>(&authorization(number)).unwrap()["Card"].clone()
+    let body: Value = serde_json::from_str(&authorization(number)).expect("an authorization is JSON");
+    body["Card"].clone()
 }
 
 #[actix_web::test]

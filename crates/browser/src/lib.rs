@@ -83,7 +83,7 @@ pub fn language(request: &str) -> Option<&'static Language> {
 
 /// The language of one card form, with the files of its texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Locale {
+pub struct FormLanguage {
     /// BCP 47 tag for `lang`, numbers and currencies, for example `de-AT`: the language with the country that was asked for.
     pub format: String,
     /// Whether it is written from right to left.
@@ -102,12 +102,12 @@ pub struct Locale {
 /// assert_eq!((locale.format.as_str(), locale.form_texts.path), ("de-AT", "locales/de.json"));
 /// ```
 #[must_use]
-pub fn locale<'a>(requests: impl IntoIterator<Item = &'a str>) -> Option<Locale> {
+pub fn locale<'a>(requests: impl IntoIterator<Item = &'a str>) -> Option<FormLanguage> {
     requests.into_iter().chain([ENGLISH]).find_map(|request| {
         let (tags, country) = wanted(request)?;
         let texts = |folder: &str, tag: &str| asset(&format!("{folder}/{tag}.json"));
         tags.iter().find_map(|tag| {
-            Some(Locale {
+            Some(FormLanguage {
                 format: country
                     .as_ref()
                     .map_or_else(|| tag.clone(), |country| format!("{}-{country}", without_country(tag))),

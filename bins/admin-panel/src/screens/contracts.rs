@@ -65,7 +65,7 @@ async fn page_of(request: &PanelRequest, contract: &Contract, wrong: Option<Stri
     let names = MerchantNames::of(merchant.as_slice());
     let card = contract.card.as_ref().map(|card| {
         let summary = &card.summary;
-        texts().card_ending_in(summary.scheme.as_str(), &summary.last_four, &summary.expiry)
+        texts().card_ending_in(summary.scheme.as_str(), summary.last_four, summary.expiry)
     });
     Ok(ContractPage {
         shell: request.shell(texts().contract),

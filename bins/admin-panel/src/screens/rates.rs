@@ -42,9 +42,9 @@ fn refused_in_words(refused: &RefusedQuote) -> String {
         QuoteRefusal::Older => t.quote_older,
         QuoteRefusal::Future => t.quote_future,
     };
-    let former = refused.former.as_ref().map(|quote| t.quote_stays(&quote.rate, &quote.dated));
+    let former = refused.former.as_ref().map(|quote| t.quote_stays(quote.rate, quote.dated));
     let RefusedQuote { currency, offered, .. } = refused;
-    t.quote_refused(currency.code(), &offered.rate, &offered.dated, why) + &former.unwrap_or_default()
+    t.quote_refused(currency.code(), offered.rate, offered.dated, why) + &former.unwrap_or_default()
 }
 
 /// What one euro costs.

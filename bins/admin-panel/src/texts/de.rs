@@ -615,7 +615,7 @@ language! {
         endpoint_of(name): "Endpunkt von {name}",
         field_unknown(name): "Diese Seite hat kein Feld „{name}“.",
         field_with_nul(name): "Das Feld „{name}“ enthält ein Zeichen, das nicht gespeichert werden kann (NUL). Geben Sie es neu ein.",
-        from_address(address): "von {address}",
+        address_from(address): "von {address}",
         instant(day, month, year, time): "{day}. {month} {year}, {time}",
         invitation_intro(name, until): "Senden Sie diesen Link auf sicherem Weg an {name}. Er gilt einmal, bis {until} UTC, und wird nur dieses Mal gezeigt.",
         mistake_at(line, column, why): "Zeile {line}, Spalte {column}: {why}.",

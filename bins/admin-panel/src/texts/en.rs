@@ -615,7 +615,7 @@ first_language! {
         endpoint_of(name): "Endpoint of {name}",
         field_unknown(name): "This page has no field \"{name}\".",
         field_with_nul(name): "The field \"{name}\" holds a character that cannot be stored (NUL). Type it anew.",
-        from_address(address): "from {address}",
+        address_from(address): "from {address}",
         instant(day, month, year, time): "{day} {month} {year}, {time}",
         invitation_intro(name, until): "Send this link to {name} by a safe way. It works once, until {until} UTC, and is shown this once.",
         mistake_at(line, column, why): "Line {line}, column {column}: {why}.",

@@ -28,8 +28,11 @@ use crate::texts::{Texts, sentence, texts};
 /// The fields of the form that makes a merchant.
 pub(crate) const NEW_FIELDS: &[&str] = &["csrf", "name", "webhook_url", "origins", "currency[]", "note"];
 
+/// Picks a text of whichever language is spoken.
+type TextOf = fn(&Texts) -> &'static str;
+
 /// For how long an old password or secret may go on, as the form offers it, in hours.
-const OVERLAPS: &[(&str, fn(&Texts) -> &'static str)] =
+const OVERLAPS: &[(&str, TextOf)] =
     &[("0", |t| t.overlap_none), ("1", |t| t.overlap_hour), ("24", |t| t.overlap_day), ("168", |t| t.overlap_week)];
 
 struct MerchantRow {
