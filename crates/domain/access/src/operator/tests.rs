@@ -33,7 +33,14 @@ fn each_role_allows_what_it_is_there_for_and_nothing_else() {
         (Reviewer, &[A::ExportPayments, A::ReviewOrder, A::ApproveMoney, A::VerifyLedger]),
         (
             Developer,
-            &[A::ReplayNotifications, A::DiscardNotifications, A::ManageApiUsers, A::ManageEndpoints, A::ManageOrigins],
+            &[
+                A::ReplayNotifications,
+                A::DiscardNotifications,
+                A::ManageApiUsers,
+                A::ManageEndpoints,
+                A::ManageOrigins,
+                A::ManageScreening,
+            ],
         ),
     ];
     for (role, own) in more {
