@@ -71,7 +71,11 @@ pub mod cards {
     pub const ASKS_ALWAYS: &str = "4000002760003184";
     /// Asks for authentication when it is stored, and is then short of money.
     pub const SHORT_LATER: &str = "4000008260003178";
-    const SPECIAL: [&str; 14] = [
+    /// Authorized, and the issuer says that the billing address is another.
+    pub const OTHER_ADDRESS: &str = "4000000000000036";
+    /// Authorized, and the issuer says that the code is wrong.
+    pub const WRONG_CODE: &str = "4000000000000101";
+    const SPECIAL: [&str; 16] = [
         DECLINED,
         NO_FUNDS,
         STOLEN,
@@ -86,6 +90,8 @@ pub mod cards {
         ASKS_TO_STORE,
         ASKS_ALWAYS,
         SHORT_LATER,
+        OTHER_ADDRESS,
+        WRONG_CODE,
     ];
 
     /// All of them, for the search after the suite.

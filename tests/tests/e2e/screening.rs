@@ -171,7 +171,7 @@ crate::both! {
     /// The issuer approves in spite of a wrong code: the payment was allowed, and is held.
     async fn what_the_issuer_says_is_looked_at(world: &World) {
         screen(world, "[weights]\nISSUER_CODE_DIFFERS = 75").await;
-        let paid = world.paid(WRONG_CODE, json!({"AutoCapture": true})).await;
+        let paid = world.paid(cards::WRONG_CODE, json!({"AutoCapture": true})).await;
         assert_eq!((&paid.order["State"], &paid.order["UnderReview"]), (&json!("PAYMENT_AUTHORIZED"), &json!(true)), "{}", paid.order);
         assert_eq!(paid.order["Screening"]["Decision"], "REVIEW", "{}", paid.order);
         world.receiver.expect(&paid.session, &AUTHORIZED).await;
@@ -180,6 +180,3 @@ crate::both! {
         world.journal_has(&paid.session, &CHARGED).await;
     }
 }
-
-/// Approved, though the code is wrong.
-const WRONG_CODE: &str = "4000000000000101";

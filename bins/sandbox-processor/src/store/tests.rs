@@ -98,7 +98,8 @@ fn whole_life(store: &mut SqliteConnection, first: u32) {
     let amount = |minor| Amount::from_minor("EUR".parse().unwrap(), minor).unwrap();
     let context =
         |now| CallContext { now, capture_delay: Duration::from_secs(1), waits: Waits::default(), refuse: None };
-    let authorize = |method, verdict| {
+    let authorize = |method: Method, verdict| {
+        let has_code = method == Method::Card;
         Request::Authorize(Box::new(Authorization {
             amount: amount(2_990),
             order_id: "order-1".to_owned(),
@@ -109,7 +110,7 @@ fn whole_life(store: &mut SqliteConnection, first: u32) {
             shopper_country: None,
             review_allowed: true,
             challenge: false,
-            has_code: true,
+            has_code,
             payment_reference: None,
             terms: None,
         }))

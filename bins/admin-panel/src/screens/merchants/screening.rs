@@ -17,7 +17,7 @@ use crate::show::{self, Html};
 use crate::texts::texts;
 
 /// The fields of the form. One button saves it, another tries its rules.
-pub(crate) const FIELDS: &[&str] = &["csrf", "seen", "screening", "rules", "days", "note"];
+pub(crate) const FIELDS: &[&str] = &["csrf", "seen", "was_on", "screening", "rules", "days", "note"];
 /// Largest form, in bytes: the longest rules, with every byte written as three.
 pub(crate) const MAX_FORM_BYTES: usize = 4 * RulesFile::MAX_BYTES;
 
@@ -59,6 +59,8 @@ struct ScreeningPage {
     merchant: String,
     seen: u64,
     on: bool,
+    /// Whether it is on by now, whatever the form says.
+    was_on: &'static str,
     rules: String,
     days: Vec<Choice>,
     /// Of the rules that hold now.
@@ -116,6 +118,7 @@ fn page_of(request: &PanelRequest, current: &Current, tried: Option<Tried>, wron
         merchant: merchant.name.clone(),
         seen: own.revision,
         on: if is_posted { request.fields.is_ticked("screening") } else { merchant.screening.on },
+        was_on: switch(merchant.screening.on),
         kept: own.text.clone().filter(|kept| text.as_ref() != Some(kept)),
         rules: text.unwrap_or_default(),
         days: DAYS.iter().map(|one| Choice::new(one.to_string(), texts().days_shown(one), days)).collect(),
@@ -124,6 +127,10 @@ fn page_of(request: &PanelRequest, current: &Current, tried: Option<Tried>, wron
         tried,
         wrong,
     }
+}
+
+const fn switch(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
 }
 
 fn in_words(mistakes: &Mistakes) -> Vec<String> {
@@ -140,7 +147,9 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
 pub(crate) async fn set(request: PanelRequest) -> Answer {
     let current = current(&request).await?;
     let rejected = |current: &Current, wrong| Ok(request.rejected(&page_of(&request, current, None, wrong)));
-    if request.fields.text("seen") != current.own.revision.to_string() {
+    let switched =
+        request.fields.given("was_on").is_some_and(|was| was != switch(current.account.merchant.screening.on));
+    if switched || request.fields.text("seen") != current.own.revision.to_string() {
         return rejected(&current, vec![texts().rules_changed.to_owned()]);
     }
     let merchant = &current.account.merchant;

@@ -278,7 +278,8 @@ impl Counts {
             counts: encode_counts(&row.counts),
             until: row.counts.until(),
         });
-        let changed: Vec<_> = changed.collect();
+        let mut changed: Vec<_> = changed.collect();
+        changed.sort_unstable_by_key(|row| row.of);
         if changed.is_empty() { Ok(()) } else { rows.put_counts(&changed) }
     }
 }

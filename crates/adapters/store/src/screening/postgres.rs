@@ -88,7 +88,7 @@ statement! {
 }
 
 statement! {
-    /// Writes rows of counts; one that another transaction has made meanwhile is left out.
+    /// Writes rows of counts in the order in which they are given; one that another transaction has made meanwhile is left out.
     PutCounts<'a> {
         merchants: Vec<Id> => Array<SqlId>,
         kinds: Vec<&'a str> => Array<Text>,
@@ -98,8 +98,8 @@ statement! {
         until: Vec<Instant> => Array<SqlInstant>,
     }
     on Pg, PgConnection, "INSERT INTO velocity_count (merchant_id, kind, hash, counts, revision, counts_until) \
-        SELECT * FROM unnest(?, ?, ?, ?, ?, ?) AS input_row (merchant_id, kind, hash, counts, revision, counts_until) \
-        ORDER BY merchant_id, kind, hash \
+        SELECT merchant_id, kind, hash, counts, revision, counts_until FROM unnest(?, ?, ?, ?, ?, ?) \
+            WITH ORDINALITY AS input_row (merchant_id, kind, hash, counts, revision, counts_until, place) ORDER BY place \
         ON CONFLICT (merchant_id, kind, hash) DO UPDATE SET \
             counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until \
         WHERE velocity_count.revision = excluded.revision - 1";

@@ -1,5 +1,6 @@
 //! The rows behind the counts, which the two databases lock and write in their own ways.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
@@ -45,12 +46,27 @@ impl TryState {
     }
 }
 
-/// Names a row of counts. Rows are locked in this order everywhere, so that two programs never wait for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Names a row of counts. Rows are locked and written in this order everywhere, so that two programs never wait for each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CountKey {
     pub(super) merchant: MerchantId,
     pub(super) key: VelocityKey,
     pub(super) hash: VelocityHash,
+}
+
+/// The merchant's own row comes first: who has that one waits for nobody else of the merchant's, not even for a row that was made after the rows were looked
+/// for.
+impl Ord for CountKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let place = |of: &Self| (of.merchant, of.key != VelocityKey::Merchant, of.key, of.hash);
+        place(self).cmp(&place(other))
+    }
+}
+
+impl PartialOrd for CountKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 /// A row of counts in a transaction that has it locked.

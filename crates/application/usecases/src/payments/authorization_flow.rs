@@ -305,11 +305,14 @@ impl AuthorizationFlow<'_> {
 
     /// Screens it, asks the processor unless that or the issuer forbids it, and writes down the outcome.
     pub(super) async fn authorize(&self, mut prepared: Prepared) -> Result<Conclusion, StoreError> {
+        let mut is_in_vain = false;
         let (answer, screened) = match self.open(&mut prepared) {
             Ok(method_data) => {
                 let screened = self.screen(&prepared, &method_data).await;
                 let decision = screened.as_ref().map_or(Decision::Allow, ScreenedPayment::decision);
-                let answer = match prepared.unasked(decision, &method_data) {
+                let unasked = prepared.unasked(decision, &method_data);
+                is_in_vain = unasked == Some(DeclineReason::AuthenticationFailed);
+                let answer = match unasked {
                     Some(reason) => ProcessorReply::Declined { reason, retryable: false, credential: None },
                     None => self.ask(&prepared, method_data, decision).await,
                 };
@@ -325,7 +328,8 @@ impl AuthorizationFlow<'_> {
             self.payments.after_screening(&prepared.payment.order, screened, answer).await;
         let policy = DecisionPolicy::of(Asker::Nobody);
         let conclusion = self.payments.conclude_known(prepared.payment, reply, policy).await.map_err(after_asking)?;
-        self.payments.count_outcome(&conclusion, outcome).await;
+        // Neither issuer nor shopper refused what nobody was asked for.
+        self.payments.count_outcome(&conclusion, outcome.filter(|_| !is_in_vain)).await;
         Ok(conclusion)
     }
 

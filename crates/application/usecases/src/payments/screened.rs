@@ -43,9 +43,14 @@ impl Payments {
         let Some(screened) = screened else { return ScreenedReply { reply: answer, outcome: None } };
         let screened = match &answer {
             ProcessorReply::Approved { .. } => {
-                self.screening.screen_again(order, screened, issuer_checks(&answer)).await
+                let checks = issuer_checks(&answer);
+                let asks = screened.decision().asks_authentication() && self.rules(order).is_card();
+                if asks && checks.authenticated != Some(true) {
+                    self.screening.challenge_missing();
+                }
+                self.screening.screen_again(order, screened, checks).await
             }
-            _ => screened,
+            _ => self.screening.kept(order, screened).await,
         };
         let reply = match screened.decision() {
             Decision::Allow | Decision::Challenge => answer,

@@ -169,6 +169,9 @@ impl Shopper {
 
     /// `None` when somebody else changed the Session first.
     async fn prepare(&self, session: &Session, submit: &Submit, round: u32) -> Result<Option<Prepared>, SubmitError> {
+        // Before the lease begins: rules that have changed are read from the store.
+        let merchant = self.merchant(session.merchant_id).await?;
+        let screened_by = self.payments.screening.rules(&merchant).await;
         let now = self.payments.clock.now();
         let order_id = OrderId::new(self.payments.ids.random());
         let session_step = session
@@ -181,7 +184,6 @@ impl Shopper {
                 SubmitRefused::RateExpired => SubmitError::RateExpired,
                 other => SubmitError::Store(corrupt(&other.to_string())),
             })?;
-        let merchant = self.merchant(session.merchant_id).await?;
         let offer = self.contract_offer(session, &merchant).await?;
         self.check_consent(submit, &offer)?;
         let (authorization_flow, terms) = (self.authorization_flow(), &session.terms);
@@ -214,7 +216,6 @@ impl Shopper {
             _ => Vec::new(),
         };
         let method_id = instrument.method.id();
-        let screened_by = self.payments.screening.rules(&merchant).await;
         let order = NewOrder {
             id: order_id,
             merchant_id: session.merchant_id,

@@ -30,10 +30,13 @@ pub(super) enum ScreeningPart {
     Keep,
     /// Count what became of the try.
     Outcome,
+    /// Have the shopper authenticate.
+    Challenge,
 }
 
 impl ScreeningPart {
-    const ALL: [Self; 6] = [Self::Rates, Self::Keys, Self::Count, Self::Rules, Self::Keep, Self::Outcome];
+    const ALL: [Self; 7] =
+        [Self::Rates, Self::Keys, Self::Count, Self::Rules, Self::Keep, Self::Outcome, Self::Challenge];
 
     const fn name(self) -> &'static str {
         match self {
@@ -43,6 +46,7 @@ impl ScreeningPart {
             Self::Rules => "rules",
             Self::Keep => "keep",
             Self::Outcome => "outcome",
+            Self::Challenge => "challenge",
         }
     }
 
@@ -55,6 +59,9 @@ impl ScreeningPart {
                 "merchants are not told what it decided, and a payment that ends in another process is not held for a review"
             }
             Self::Outcome => "a decline or a payment is missing in the counts",
+            Self::Challenge => {
+                "a payment was taken that nobody was challenged for: see whether the processor knows Challenge"
+            }
         }
     }
 }
@@ -134,7 +141,7 @@ impl ScreeningMetrics {
             ),
             Metric::counters(
                 "dropin_screening_failures_total",
-                "How often screening went on without a part: the rate of a currency, hashes, counts, or keeping what it decided.",
+                "How often screening went on without a part: the rate of a currency, hashes, counts, keeping what it decided, or the challenge that it asked for.",
                 failures.collect(),
             ),
             Metric::gauge(

@@ -224,7 +224,10 @@ impl PaymentScreening {
         if issuer != IssuerChecks::default() && screened.rules.is_none() {
             let merchant = self.within(deadline, ScreeningPart::Rules, self.merchants.find(order.merchant_id)).await;
             screened.rules = match merchant.flatten() {
-                Some(merchant) => self.rules(&merchant).await,
+                Some(merchant) => {
+                    let rules = async { Ok(self.rules(&merchant).await) };
+                    self.within(deadline, ScreeningPart::Rules, rules).await.flatten()
+                }
                 None => None,
             };
         }
@@ -233,10 +236,24 @@ impl PaymentScreening {
         if let Some(again) = again.filter(|again| screened.screening.decision() < again.decision()) {
             (screened.screening, screened.is_kept) = (again, false);
         }
+        self.kept(order, screened).await
+    }
+
+    /// Keeps what could not be kept before the processor was asked: whichever program ends the payment has to know of it.
+    pub(crate) async fn kept(&self, order: &Order, mut screened: ScreenedPayment) -> ScreenedPayment {
         if !screened.is_kept {
+            let deadline = tokio::time::Instant::now() + SCREENING_DEADLINE;
             screened.is_kept = self.keep(order, &screened.screening, deadline).await;
         }
         screened
+    }
+
+    /// Notes that a payment was approved though its shopper was to authenticate, and nobody says that it happened.
+    pub(crate) fn challenge_missing(&self) {
+        self.metrics.failed(
+            ScreeningPart::Challenge,
+            "the processor approved a card without saying that the shopper authenticated",
+        );
     }
 
     /// Counts what became of a payment, once that is written.
