@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::command::{cargo, finished};
+use crate::command::{cargo, finished, target_folder};
 use crate::failure::{Context, Outcome};
 use crate::layers::{self, workspace::Package};
 
@@ -29,9 +29,12 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
 fn check(packages: &[Package]) -> Outcome<()> {
     public_api::check(packages)?;
     let chosen: Vec<&str> = packages.iter().flat_map(|package| ["--package", package.name.as_str()]).collect();
-    forget_unpacked(packages)?;
+    let folder = target_folder().join("package-check");
+    forget_built(&folder, packages)?;
     // What is not committed yet is packed too: the same check serves a developer and CI.
-    finished(cargo().args(["package", "--allow-dirty", "--all-features", "--quiet"]).args(&chosen))?;
+    let mut pack = cargo();
+    pack.args(["package", "--allow-dirty", "--all-features", "--quiet", "--target-dir"]).arg(&folder).args(&chosen);
+    finished(&mut pack)?;
     finished(cargo().args(["test", "--all-features", "--quiet"]).args(&chosen))?;
     packages.iter().try_for_each(run_examples)?;
     println!(
@@ -41,9 +44,12 @@ fn check(packages: &[Package]) -> Outcome<()> {
     Ok(())
 }
 
-/// Cargo unpacks the packages that it builds against each other below its home, and never again while a folder of that name and version is there: what an
-/// earlier check left would be built instead of what is packed now.
-fn forget_unpacked(packages: &[Package]) -> Outcome<()> {
+/// To cargo a packed crate never changes under its version. It unpacks the packages that it builds against each other below its home, and never again while a
+/// folder of that name and version is there, and builds them once: an earlier check's would be taken for what is packed now.
+fn forget_built(built: &Path, packages: &[Package]) -> Outcome<()> {
+    if built.is_dir() {
+        fs::remove_dir_all(built).context(|| format!("remove {}", built.display()))?;
+    }
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let Some(unpacked) = home.map(|home| home.join("registry/src")).filter(|folder| folder.is_dir()) else {
