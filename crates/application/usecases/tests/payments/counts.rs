@@ -19,6 +19,8 @@ pub(crate) enum Trouble {
     Away,
     /// Nothing ever comes back.
     Silent,
+    /// The next thing to be kept is not; what follows is.
+    KeepFails,
     /// The program dies once the try is counted.
     DiesAfterCount,
     /// The program dies once it is kept what screening decided.
@@ -73,7 +75,7 @@ impl Counts {
         match trouble {
             Some(Trouble::Away) => Err(StoreError::Unavailable("away".to_owned())),
             Some(Trouble::Silent) => std::future::pending().await,
-            Some(Trouble::DiesAfterCount | Trouble::DiesAfterPut) | None => Ok(()),
+            Some(Trouble::KeepFails | Trouble::DiesAfterCount | Trouble::DiesAfterPut) | None => Ok(()),
         }
     }
 
@@ -100,6 +102,9 @@ impl ScreeningStore for Counts {
 
     async fn put_screening(&self, order: OrderId, _: MerchantId, screening: Screening) -> Result<(), StoreError> {
         self.pass().await?;
+        if self.trouble.lock().unwrap().take_if(|trouble| *trouble == Trouble::KeepFails).is_some() {
+            return Err(StoreError::Unavailable("busy".to_owned()));
+        }
         self.kept.lock().unwrap().insert(order, screening);
         self.die_of(Trouble::DiesAfterPut);
         Ok(())

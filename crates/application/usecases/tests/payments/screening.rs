@@ -289,6 +289,21 @@ async fn a_payment_to_review_is_held_by_whichever_program_ends_it() {
 }
 
 #[tokio::test]
+async fn a_review_that_could_not_be_kept_at_once_is_kept_while_the_shopper_is_at_the_bank() {
+    let world = world(REVIEW, Some(CHALLENGE)).await;
+    let id = session_with_auto_capture(&world).await;
+    world.counts.be_in(Some(Trouble::KeepFails));
+    world.script.say(OpKind::Authorize, page());
+    world.submit_card(id, VISA).await.unwrap();
+    world.script.know(approved(&usd(2_990)));
+    world.advance(LATER);
+    let payments = elsewhere(&world);
+    let claims = payments.claim_due(10).await.unwrap();
+    assert!(payments.settle_one(claims[0]).await.unwrap());
+    must_be_held(&world, id).await;
+}
+
+#[tokio::test]
 async fn what_the_issuer_says_holds_a_payment_that_was_allowed() {
     let doubts = IssuerChecks { address_matches: Some(false), code_matches: Some(false), authenticated: None };
     for later in [false, true] {
