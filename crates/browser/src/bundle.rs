@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "b458141280a07823";
+pub(crate) const VERSION: &str = "82cc8f6341d3d98b";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -11,8 +11,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/challenge.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "8176d40f1158",
-        sha384: "z331ZG6tIQ6+bCVVvl/XbUFThxepGTtCrkV9AL5n35235hENp5WdSbDrLCj5jtRA",
+        fingerprint: "93be2eccf6b4",
+        sha384: "wQ1KtFcykPSwYQNqyz6DQmRFCK36ypjfvC7BMD1JsW5kS3pq+fZWr5Xp4RYkXREF",
     },
     Asset {
         path: "challenge.js",
@@ -20,8 +20,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/challenge.js"),
         brotli: Some(include_bytes!("../dist/challenge.js.br")),
         gzip: Some(include_bytes!("../dist/challenge.js.gz")),
-        fingerprint: "26b45a4039ac",
-        sha384: "v2AO2zQrXEA6uIoTcIvBe6uwhls0wx0hOsWtgyvEBnyhiXxFT+0ruRIYeSAxGCSw",
+        fingerprint: "771404d8ebc3",
+        sha384: "twRe0UimL3HPUM2qzCxXWN3sAV1NNvBsSA+RwccAdtzWpahEXkuthcJbwpY5fD/r",
     },
     Asset {
         path: "challenge.js.map",
@@ -29,8 +29,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/challenge.js.map"),
         brotli: Some(include_bytes!("../dist/challenge.js.map.br")),
         gzip: Some(include_bytes!("../dist/challenge.js.map.gz")),
-        fingerprint: "ba3d18ae183c",
-        sha384: "bhA+Q3p7D9OgLdjy132rdFDghEOjIZMju4Yskega9ynBsNRLhC/avwRDc7qDyHHH",
+        fingerprint: "9709479c050b",
+        sha384: "MS8e14ilCNxvYv9ZvhE/7b1EoN+Aa1TYXvVg2Q2zDSLAvE9emnh2KStjmgU52TA3",
     },
     Asset {
         path: "dialog.js",
@@ -56,8 +56,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.d.ts"),
         brotli: Some(include_bytes!("../dist/dropin.d.ts.br")),
         gzip: Some(include_bytes!("../dist/dropin.d.ts.gz")),
-        fingerprint: "ff1e4d1e9e34",
-        sha384: "OeeQ8+r0M1dHgXyseSHBlvhXUIWZJ6DhAfJwYyQ+4pVJBzOl+a4ctBzXycayddy4",
+        fingerprint: "f67152a0d4a1",
+        sha384: "myNsfsFCiA6VVSIhOISyqrVKV2kmwGdch9CLFqPm/LxhOCRF5hmFry5t8V1C6kH2",
     },
     Asset {
         path: "dropin.js",
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "bca19826eb66",
-        sha384: "GFaWy+tko/D26mYbcfTQ5VQrsp0FN56JO8qtzr4LbglUbpx7Fo5RCe9XBnFnAU2z",
+        fingerprint: "b7e32beef28c",
+        sha384: "YMlKoAynXPjJR10G+rdKGLhzJ1tfg7cCin+jAzYEvSIuILJ63S3lfMmkXc/lUlrg",
     },
     Asset {
         path: "dropin.js.map",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "77dfdb6b359f",
-        sha384: "YZfTCaT+F+qV1yyGErZ9nulwRn1nmkJqspX3hmyhu1LVmxS8x0Dit77FsVYgtlGw",
+        fingerprint: "75e188bb9274",
+        sha384: "1FK0xFDxFPj+w1NnHiVy7XGSAAoS3HwtwtkFXqERmjbaW9bgkXsOo+/Fn06qAh/3",
     },
     Asset {
         path: "fallback.js",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "3d09b926fde1",
-        sha384: "3ckKQrn2c8lXiXlPv6wP58mcw1OzaV8L/axzDzN5uv9Ku/dOnXYjpOFyK3GlJ8zd",
+        fingerprint: "65d041b80ec5",
+        sha384: "k5gva4lctq1TE8ZFMwGBtP/OwmgJc0YRVO1x9OxOD7/VJvysEqis9TT592v8FNXc",
     },
     Asset {
         path: "frame.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "fb934fd2c805",
-        sha384: "W1P9okSPXZsMdyp1cpEPlagsWi1MdxdfbWLNA6dnoTmiWJlz+BvtxCq5w2awcU90",
+        fingerprint: "97e68aaac78c",
+        sha384: "9wnjikiGTscYjbbCeawvVva84RRfVZtbxrqtrvyzHFTka2fvwJ7Rb9hwSdvzSYLN",
     },
     Asset {
         path: "frame.js.map",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "e0372d859e3f",
-        sha384: "P9x/N4x1fFRfz4dknTUfwthub8WtgQ0OXLk6riP5lqyUzN6nyLAV3b+k0KiTpjaY",
+        fingerprint: "af1c84e69eef",
+        sha384: "2Ae13aOpRdfwd3BxGxsugEK2EPebMS5VCpK3sz638MTNEeHhxMaydcRNz/gpiaUG",
     },
     Asset {
         path: "locales/ar.json",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "34c3a4c7a8a4",
-        sha384: "uEZ5kjMsH9OuOoIh5vCSXwRwkbQDuQoTWmqZi5JXVFou6PSGu36JdXf/cUx8S/85",
+        fingerprint: "b7c145990e48",
+        sha384: "USKEDWScLFRnwmkeLCirIhyrFJQUzsvMd6GRIDNxhchq9ialuoQSNrUInEx0b24Y",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -821,8 +821,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "4b619c90533b",
-        sha384: "aijV0E99NlBAO1rOlnBEE54eFpZzPhsari4S8lAbxuvk4J3/cdYYZw6XfqOM3ysU",
+        fingerprint: "95f4c93fa852",
+        sha384: "mEfeaHSnGqpOp7KVNH4GmTXGhubdApHqns9N42v+WrqZYarYBaUM7YNH+Z1YXvae",
     },
     Asset {
         path: "payment.js.map",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "5209f4f01275",
-        sha384: "/sBMjkqEg6S5jP7CFuXndCc4RbrBH6tQ9eZxAZ3qH+TqpWwX8Zclo4/+KVVgvnSr",
+        fingerprint: "b8edbee6a9fa",
+        sha384: "9bEffKluCbiZhVGwCNAuq/wfnaK/zq2Lr1BP1ILH3qhCZEsSVTUvwO7DqesWioR4",
     },
     Asset {
         path: "progress.js",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js"),
         brotli: Some(include_bytes!("../dist/progress.js.br")),
         gzip: Some(include_bytes!("../dist/progress.js.gz")),
-        fingerprint: "8c94546c506e",
-        sha384: "pBseWWHFKPHrNTjaB309JGUocgiOBYLMFyLQNU+XI6vNToQ8UGXqWpdWxpqyawk3",
+        fingerprint: "6c474da2a77a",
+        sha384: "9XqiUTgVcqnmfZ/l0XW8G1rKNFmsXbLR4LcYQfHy3B2VkHnuODeCThM4nabjBW1S",
     },
     Asset {
         path: "progress.js.map",
@@ -848,8 +848,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "12908f645b5c",
-        sha384: "viAmXGVL8I9Te2K+9xPH4RghkhdxfkjfbojfR+5oCAKQUqqYSPZMuMDzG8aNTfqZ",
+        fingerprint: "06bbf75ee483",
+        sha384: "ZeqvGOdXmDgYZ5G8XIqqPTedKVFh+WPpY5Y2iAX9t0LuA8RrMgleOs7avKUEKE42",
     },
     Asset {
         path: "saved.js",

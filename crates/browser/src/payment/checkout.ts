@@ -353,6 +353,7 @@ export class Checkout {
   /** Back to the form after an attempt that failed, with the reason and the amount as it is now. */
   private async retry(attempt: FailedAttempt | undefined): Promise<void> {
     const failure = this.failureOf(attempt);
+    if (attempt !== undefined) this.frame.link.send({ type: "attempt", code: attempt.ErrorCode, left: attempt.AttemptsLeft });
     await this.reload((before, now) => {
       const changed = before.Version !== now.Version && this.amountOf(before) !== this.amountOf(now);
       return [failure ?? this.failureOf(now.Attempt), changed && this.changeOf(before, now)].filter(Boolean).join(" ");
