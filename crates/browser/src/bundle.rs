@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "82cc8f6341d3d98b";
+pub(crate) const VERSION: &str = "71f0ac0f23d7a4c4";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "b7e32beef28c",
-        sha384: "YMlKoAynXPjJR10G+rdKGLhzJ1tfg7cCin+jAzYEvSIuILJ63S3lfMmkXc/lUlrg",
+        fingerprint: "6a7d432c61ef",
+        sha384: "knHgA3aPVojQzWcbMxWKV8s6XQeGx/ZBCzeuSEJte3qpUAp5POg9KWS4TZ6ILmP7",
     },
     Asset {
         path: "dropin.js.map",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "65d041b80ec5",
-        sha384: "k5gva4lctq1TE8ZFMwGBtP/OwmgJc0YRVO1x9OxOD7/VJvysEqis9TT592v8FNXc",
+        fingerprint: "34217ff2f6aa",
+        sha384: "CnZz/UJmYNUlO6z6jD1JPn98YFkN7HGt9e2gOrnKqoYIMsDV5e7vhprF4QKPaVHx",
     },
     Asset {
         path: "frame.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "97e68aaac78c",
-        sha384: "9wnjikiGTscYjbbCeawvVva84RRfVZtbxrqtrvyzHFTka2fvwJ7Rb9hwSdvzSYLN",
+        fingerprint: "58c26abf20a8",
+        sha384: "98LJX1ykjKEjj0EW5WxjZVN9ZR1F2KEik9uY4vwqcOXX3l2ZQ4e8v7i4TtHozUu4",
     },
     Asset {
         path: "frame.js.map",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "af1c84e69eef",
-        sha384: "2Ae13aOpRdfwd3BxGxsugEK2EPebMS5VCpK3sz638MTNEeHhxMaydcRNz/gpiaUG",
+        fingerprint: "4aa561007bc9",
+        sha384: "u1CoJLF3cOP1q80iNNBRjNpYKuZDAHEAcqh1+6dL4R4HRxOQnz/KurXR8NJmVj7M",
     },
     Asset {
         path: "locales/ar.json",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "b7c145990e48",
-        sha384: "USKEDWScLFRnwmkeLCirIhyrFJQUzsvMd6GRIDNxhchq9ialuoQSNrUInEx0b24Y",
+        fingerprint: "d4e9fee40d48",
+        sha384: "iVZwF/QKBh7Qt4de1BdA2EWHlgZoyFun+gx+eur/a2J1Y7sYCNGHvoxyJ0ggoZ5N",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -821,8 +821,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "95f4c93fa852",
-        sha384: "mEfeaHSnGqpOp7KVNH4GmTXGhubdApHqns9N42v+WrqZYarYBaUM7YNH+Z1YXvae",
+        fingerprint: "ef5a5eacd2af",
+        sha384: "pojJb6MMou+0hyb2QJCEWWtMBQm0+bBLrvq1NE4fMZKvvlBWqTS88bZ2PJVNoumG",
     },
     Asset {
         path: "payment.js.map",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "b8edbee6a9fa",
-        sha384: "9bEffKluCbiZhVGwCNAuq/wfnaK/zq2Lr1BP1ILH3qhCZEsSVTUvwO7DqesWioR4",
+        fingerprint: "20f9936a3c89",
+        sha384: "HVkZpaUsPsDP1lqZZ4vsgIPOX8bMzMPA74Yr5SCDpACGf9Wu3FF+pkA7udC8UeGs",
     },
     Asset {
         path: "progress.js",
@@ -857,8 +857,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "1f093fa01c1f",
-        sha384: "SvSVV4Vk7pxM5oqFRbK09RtehB7xBL4BCWzX54tKKJcm80TMWqtnLsWN3sFF0Cba",
+        fingerprint: "e0220a595410",
+        sha384: "85vNYwdqiBf0d4p0jZ/nJr7YLie5R70gb/NLoouYiKzgTpW7fh0e2EXgLiCrU27r",
     },
     Asset {
         path: "saved.js.map",

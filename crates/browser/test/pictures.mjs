@@ -49,7 +49,7 @@ try {
       // Zoomed by the browser, a page has so much less room.
       const kept = await world.browser.newContext({ viewport: { width: Math.round(width / zoom), height: Math.round(900 / zoom) }, deviceScaleFactor: zoom, locale: "en-US", ...context });
       for (const [state, bring] of Object.entries(STATES)) {
-        const shop = await openShop({ session: world.mock.session({ others: true, SavedCards: state === "form" && width === 390 ? [savedCard("4242"), savedCard("0005", { PaymentMethod: "AMEX", Scheme: "AMEX" })] : undefined }), context: kept, wait: "form", prepare: dark ? () => document.body.classList.add("dark") : undefined });
+        const shop = await openShop({ session: world.mock.session({ others: true, SavedCards: state === "form" && width === 390 ? [savedCard("4242"), savedCard("0005", { PaymentMethod: "AMEX", Scheme: "AMEX" })] : undefined }), context: kept, wait: false, prepare: dark ? () => document.body.classList.add("dark") : undefined });
         await until(async () => (await shop.events()).some(([kind]) => kind === "ready"), "the drop-in");
         await bring(shop);
         await shop.page.waitForTimeout(350);
