@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "71f0ac0f23d7a4c4";
+pub(crate) const VERSION: &str = "d1510d0fb940a8ce";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "6a7d432c61ef",
-        sha384: "knHgA3aPVojQzWcbMxWKV8s6XQeGx/ZBCzeuSEJte3qpUAp5POg9KWS4TZ6ILmP7",
+        fingerprint: "4ae20b3f6146",
+        sha384: "rwCcbMFoGVUGw0j70jE0aZSzw7gpfwxkHaceH3s1hbLGjHQ4nMO+ZT8FhHyYqb6o",
     },
     Asset {
         path: "dropin.js.map",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "75e188bb9274",
-        sha384: "1FK0xFDxFPj+w1NnHiVy7XGSAAoS3HwtwtkFXqERmjbaW9bgkXsOo+/Fn06qAh/3",
+        fingerprint: "88c181d449aa",
+        sha384: "iki9nuEv+TM+60yU3tGCgWEgYkOEspQo7OeE//41m/pvOFlNnAXhQwEQwiHfx40I",
     },
     Asset {
         path: "fallback.js",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "34217ff2f6aa",
-        sha384: "CnZz/UJmYNUlO6z6jD1JPn98YFkN7HGt9e2gOrnKqoYIMsDV5e7vhprF4QKPaVHx",
+        fingerprint: "b76a71a066c0",
+        sha384: "E9TPbXgB11bjvuVdu+vIIUSuCc9bWTFzNl3EJRJ8DWekvVDfPvbfvZLj9QhjRUKB",
     },
     Asset {
         path: "frame.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "58c26abf20a8",
-        sha384: "98LJX1ykjKEjj0EW5WxjZVN9ZR1F2KEik9uY4vwqcOXX3l2ZQ4e8v7i4TtHozUu4",
+        fingerprint: "87c7ac652b55",
+        sha384: "LDxJDvZxkMNt3DKRLoL5b0bwP3VRE4NOHMJzL450VdcpjbMHZIKSWVJ9DGcpSB/Y",
     },
     Asset {
         path: "frame.js.map",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "4aa561007bc9",
-        sha384: "u1CoJLF3cOP1q80iNNBRjNpYKuZDAHEAcqh1+6dL4R4HRxOQnz/KurXR8NJmVj7M",
+        fingerprint: "f05a95ec2dfd",
+        sha384: "gKe7iOur9BQylH7UxrMP5QeFC5SvQ9yHPxzxf3iIQP7Jy5DCt/yvgXyV/JNkFJ5F",
     },
     Asset {
         path: "locales/ar.json",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "d4e9fee40d48",
-        sha384: "iVZwF/QKBh7Qt4de1BdA2EWHlgZoyFun+gx+eur/a2J1Y7sYCNGHvoxyJ0ggoZ5N",
+        fingerprint: "790c5043848d",
+        sha384: "e/Anqgn03M63MjKZ516Vorrzmpo/8lIgr1TSsMEICze3P30781ZnvWadzNkrZyLa",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js"),
         brotli: Some(include_bytes!("../dist/progress.js.br")),
         gzip: Some(include_bytes!("../dist/progress.js.gz")),
-        fingerprint: "6c474da2a77a",
-        sha384: "9XqiUTgVcqnmfZ/l0XW8G1rKNFmsXbLR4LcYQfHy3B2VkHnuODeCThM4nabjBW1S",
+        fingerprint: "b17621167864",
+        sha384: "oWT9zbkxQQMGQNnbXlVJBVQHkSs54M3JFLR2Ym7JBCgSZs1RLmf0SQSGDhuzmbMf",
     },
     Asset {
         path: "progress.js.map",
@@ -848,8 +848,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "06bbf75ee483",
-        sha384: "ZeqvGOdXmDgYZ5G8XIqqPTedKVFh+WPpY5Y2iAX9t0LuA8RrMgleOs7avKUEKE42",
+        fingerprint: "f2ba72e6846e",
+        sha384: "3hYmmc/ZwqhFaJ8Ocm7HIsEA2xOuN+I61atA2RM1B/KAcvuqkIk1abc+uIL1Zy+H",
     },
     Asset {
         path: "saved.js",
