@@ -159,6 +159,12 @@ macro_rules! all_cases {
                 a_search_goes_through_a_bounded_number_of_rows
                 open_operations_are_listed_for_their_merchants
             }
+            activity {
+                whatever_becomes_of_an_order_shows
+                held_orders_come_newest_first
+                what_becomes_of_notifications_shows_at_their_merchant
+                steps_of_the_history_show_at_their_merchant
+            }
             idempotency {
                 an_answer_is_kept_with_its_effect
                 a_key_is_used_once
