@@ -36,6 +36,7 @@ macro_rules! all_cases {
                 screening_rules_are_kept_beside_a_merchant
                 of_many_who_set_screening_rules_one_wins
                 of_many_who_set_a_merchant_the_last_one_wins_whole
+                of_many_who_set_a_merchant_as_they_saw_it_one_wins
                 a_merchant_has_several_users
                 a_password_retires_the_one_before
                 a_revoked_user_stays_revoked
@@ -391,6 +392,7 @@ macro_rules! all_cases {
                 of_many_checks_of_the_source_one_brings_a_table
                 rate_settings_are_set_in_parts
                 of_many_who_set_rates_none_is_lost
+                of_many_who_set_rates_as_they_saw_them_one_wins
                 offers_come_back_whole_and_stay
                 of_many_who_make_offers_one_does
                 an_order_tells_the_rate_of_its_sale

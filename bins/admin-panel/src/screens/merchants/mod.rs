@@ -162,7 +162,7 @@ fn refusal(error: AccountError) -> Refusal {
         AccountError::NoMerchant => Refusal::NotFound("merchant"),
         AccountError::NoUser => Refusal::NotFound("API user"),
         AccountError::NoEndpoint => Refusal::NotFound("endpoint"),
-        AccountError::Revoked | AccountError::Removed => Refusal::Changed(sentence(&error)),
+        AccountError::Revoked | AccountError::Removed | AccountError::Changed => Refusal::Changed(sentence(&error)),
         AccountError::Invalid(_) | AccountError::Merchant(_) => Refusal::Invalid(sentence(&error)),
     }
 }

@@ -344,7 +344,7 @@ pub(crate) async fn set_rates_of(request: PanelRequest) -> Answer {
         markups: markups.into_iter().filter(|(code, markup)| kept(code) != *markup).collect(),
     };
     let writer = merchants(&request).writer();
-    match set_rates(&*request.deps.rates, &writer, current.merchant.id, change).await {
+    match set_rates(&*request.deps.rates, &writer, current.merchant.id, None, change).await {
         Ok(_) => saved(&current),
         Err(error) => again(&request, &current, error),
     }
