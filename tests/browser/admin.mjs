@@ -147,22 +147,22 @@ export async function adminRefund(browser, input) {
 
 /** What the addresses of pages name, found as an owner finds them. */
 async function findThings(page, panel) {
-  const first = async (list, start) => {
+  const first = async (list, start, within = "main") => {
     await page.goto(panel + list);
-    return page.locator(`main a[href^="${start}"]`).first().getAttribute("href");
+    return page.locator(`${within} a[href^="${start}"]`).first().getAttribute("href");
   };
-  const order = await first("/orders", "/orders/");
-  const merchant = await first("/merchants", "/merchants/");
+  const order = await first("/orders", "/orders/", "tbody");
+  const merchant = await first("/merchants", "/merchants/", "tbody");
   return {
     "/orders/{id}": order,
     "/contracts/{id}": await first(order, "/contracts/"),
-    "/sessions/{id}": await first("/sessions", "/sessions/"),
-    "/notifications/{id}": await first("/notifications", "/notifications/0"),
+    "/sessions/{id}": await first("/sessions", "/sessions/", "tbody"),
+    "/notifications/{id}": await first("/notifications", "/notifications/", "tbody"),
     "/merchants/{id}": merchant,
     "/merchants/{id}/settings": `${merchant}/settings`,
     "/merchants/{id}/screening": `${merchant}/screening`,
     "/merchants/{id}/endpoints/{endpoint}": await first(merchant, `${merchant}/endpoints/`),
-    "/operators/{id}": await first("/operators", "/operators/"),
+    "/operators/{id}": await first("/operators", "/operators/", "tbody"),
   };
 }
 
@@ -178,7 +178,8 @@ async function walkRole(page, problems, input, { role, pages }, things) {
     if (!allowed) problems.length = before;
     if (answer.status() !== (allowed ? 200 : 403)) problems.push(`${role}: ${path} answered ${answer.status()}`);
     await page.locator("h1").first().waitFor();
-    if (allowed && input.isJudged) await judge(page, problems);
+    // An owner's pages are judged by another walk.
+    if (allowed && input.isJudged && role !== "owner") await judge(page, problems);
     walked[allowed ? "shown" : "refused"] += 1;
   }
   return walked;
