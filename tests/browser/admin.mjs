@@ -134,8 +134,8 @@ export async function adminRefund(browser, input) {
   await page.locator("#a-refund").fill("1.00");
   await page.locator("#n-refund").fill("One came broken");
   await page.getByRole("button", { name: "Refund" }).dblclick();
-  await page.locator(".notice").waitFor();
-  const notice = await page.locator(".notice").innerText();
+  await page.locator(".notice:visible").waitFor();
+  const notice = await page.locator(".notice:visible").innerText();
   await judge(page, problems);
   await page.reload();
   const refunds = await page.locator("section[aria-labelledby=refunds] tbody tr").allInnerTexts();
