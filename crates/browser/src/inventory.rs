@@ -4,7 +4,7 @@ use crate::{Asset, asset};
 
 /// A document in which a script runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Document {
+pub enum HostDocument {
     /// The merchant's page.
     MerchantPage,
     /// The frame with the card form, the only document that ever sees a card.
@@ -13,7 +13,7 @@ pub enum Document {
     Challenge,
 }
 
-impl Document {
+impl HostDocument {
     /// Its word in the inventory.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -31,7 +31,7 @@ pub struct Script {
     /// Its file.
     pub asset: &'static Asset,
     /// Where it runs.
-    pub documents: &'static [Document],
+    pub documents: &'static [HostDocument],
     /// Why it is there.
     pub purpose: &'static str,
 }
@@ -40,15 +40,15 @@ pub struct Script {
 ///
 /// ```
 /// let first = dropin_browser::scripts().next().expect("every bundle has scripts");
-/// assert_eq!((first.asset.path, first.documents), ("dropin.js", &[dropin_browser::Document::MerchantPage][..]));
+/// assert_eq!((first.asset.path, first.documents), ("dropin.js", &[dropin_browser::HostDocument::MerchantPage][..]));
 /// ```
 pub fn scripts() -> impl Iterator<Item = Script> {
     SCRIPTS.iter().filter_map(|(path, documents, purpose)| Some(Script { asset: asset(path)?, documents, purpose }))
 }
 
-use Document::{CardForm, Challenge, MerchantPage};
+use HostDocument::{CardForm, Challenge, MerchantPage};
 
-const SCRIPTS: &[(&str, &[Document], &str)] = &[
+const SCRIPTS: &[(&str, &[HostDocument], &str)] = &[
     ("dropin.js", &[MerchantPage], "Draws the list of payment methods and opens the frame of the card form."),
     ("progress.js", &[MerchantPage], "Draws the methods beside cards, how a payment stands, and its end."),
     ("dialog.js", &[MerchantPage], "Opens the bank's page during 3-D Secure in a dialog."),

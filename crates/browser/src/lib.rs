@@ -3,7 +3,7 @@
 mod bundle;
 mod inventory;
 
-pub use inventory::{Document, Script, scripts};
+pub use inventory::{HostDocument, Script, scripts};
 
 /// One file of the bundle, as it is to be served below `{asset_url}/v1/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
