@@ -50,6 +50,7 @@ const TELLERS: [(&str, &str); 12] = [
     ("dropin_screening_rules_", "checkout-api, settler, admin-panel"),
     ("dropin_screening_decisions_", "checkout-api, settler"),
     ("dropin_screening_failures_", "checkout-api, settler"),
+    ("dropin_screening_unchallenged_", "checkout-api, settler"),
     ("dropin_screening_alarms", "checkout-api, settler"),
 ];
 
