@@ -10,6 +10,7 @@ pub(crate) mod notifier;
 pub(crate) mod payments;
 mod pgbench;
 mod receiver;
+mod risk;
 pub(crate) mod run;
 mod sessions;
 mod statements;
@@ -41,6 +42,8 @@ pub(crate) enum Task {
     Payments(payments::Options),
     /// How many charges of contracts per second, beside checkouts by card, and how fast contracts are listed
     Contracts(contracts::Options),
+    /// What screening stops, whom it bothers, and what it costs a payment
+    Risk(risk::Options),
     /// How fast notifications are delivered, and what happens to them when things go wrong
     Notifier(notifier::Options),
     /// How often per second a merchant's exchange rates are shown
@@ -62,6 +65,7 @@ pub(crate) fn task(task: &Task) -> Outcome<()> {
         Task::Sessions(options) => sessions::task(options),
         Task::Payments(options) => payments::task(options),
         Task::Contracts(options) => contracts::task(options),
+        Task::Risk(options) => risk::task(options),
         Task::Notifier(options) => notifier::task(options),
         Task::Rates(options) => throughput::task(options, &throughput::RATES),
         Task::Stash(options) => throughput::task(options, &throughput::STASH),
