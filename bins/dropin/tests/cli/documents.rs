@@ -38,7 +38,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
 const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 
 /// The part of the deployment that tells of a metric, by the beginning of its name.
-const TELLERS: [(&str, &str); 12] = [
+const TELLERS: [(&str, &str); 13] = [
     ("dropin_audit_", "settler"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
