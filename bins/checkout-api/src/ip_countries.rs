@@ -26,8 +26,40 @@ pub(crate) fn open(settings: &IpCountriesArgs) -> Result<Option<Arc<IpCountryFil
 }
 
 #[cfg(test)]
+#[path = "../../../crates/adapters/ip-countries/tests/mmdb/mod.rs"]
+mod mmdb;
+
+#[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
+    use dropin_ports::IpCountries;
+
+    use super::mmdb::{database, of_country};
     use super::*;
+
+    #[test]
+    fn a_file_that_changes_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("countries.mmdb");
+        let put = |code: &str| {
+            let next = path.with_extension("next");
+            std::fs::write(&next, database(4, &[("192.0.2.0", 24, of_country(code))])).unwrap();
+            std::fs::rename(next, &path).unwrap();
+        };
+        put("AT");
+        let file = open(&IpCountriesArgs { ip_countries: Some(path.clone()) }).unwrap().unwrap();
+        let code = || file.country_of("192.0.2.7".parse().unwrap()).map(|country| country.to_string());
+        assert_eq!(code().as_deref(), Some("AT"));
+        // A damaged one in between changes nothing, and the next one is looked at all the same.
+        std::fs::write(&path, "<html>").unwrap();
+        put("PT");
+        let begun = Instant::now();
+        while code().as_deref() != Some("PT") {
+            assert!(begun.elapsed() < Duration::from_secs(20), "still {:?}", code());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 
     #[test]
     fn a_file_that_cannot_be_used_stops_the_start_and_none_is_none() {

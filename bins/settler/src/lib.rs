@@ -21,8 +21,10 @@ pub use assemble::{SettlerArgs, assemble};
 
 /// Operations or Sessions taken over in one transaction.
 const MAX_BATCH_ROWS: u32 = 64;
-/// Stored responses, or rows of each kind that screening needs no longer, deleted in one transaction.
+/// Stored responses deleted in one transaction.
 const MAX_PURGE_ROWS: u32 = 1_000;
+/// Rows of each kind that screening needs no longer, deleted in one transaction: who counts in one of them waits for it.
+const MAX_SCREENING_ROWS: u32 = 200;
 /// Entries of the audit log sealed in one transaction.
 const MAX_SEALED_ENTRIES: u32 = 256;
 /// Operations looked after at the same time.
@@ -148,8 +150,8 @@ async fn contracts(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
 /// Counts are over a day after they were made, and are small: looking once a minute is plenty.
 async fn screening(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
     while !*stop.borrow() {
-        let more = match deps.screening.purge(MAX_PURGE_ROWS).await {
-            Ok(purged) => MAX_PURGE_ROWS <= purged,
+        let more = match deps.screening.purge(MAX_SCREENING_ROWS).await {
+            Ok(purged) => MAX_SCREENING_ROWS <= purged,
             Err(error) => {
                 log::warn!(error:% = error; "settler: cannot delete what screening needs no longer; trying again");
                 false

@@ -150,6 +150,13 @@ crate::both! {
                 world.receiver.expect(&session, &[&AUTHORIZED[..], &["ORDER_DECLINED"]].concat()).await;
             }
         }
+        // What people decided says how good the rule is.
+        let report = world.programs.run_dropin(&["risk", "report", world.merchant.id.as_str(), "--json"]);
+        let report: Value = serde_json::from_str(&report).unwrap();
+        let reasons = report["Reasons"].as_array().unwrap();
+        let look = reasons.iter().find(|one| one["Code"] == "RULE_LOOK").unwrap_or_else(|| panic!("{report}"));
+        let expected = json!({"Code": "RULE_LOOK", "Fraud": 1, "Legitimate": 1, "PrecisionPercent": 50, "RecallPercent": 100});
+        assert_eq!((&report["Fraud"], &report["Legitimate"], look), (&json!(1), &json!(1), &expected));
     }
 
     /// Passed it pays and nobody has to look; failed it is an attempt that may be tried again.

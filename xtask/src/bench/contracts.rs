@@ -42,8 +42,8 @@ pub(crate) struct Options {
 
 /// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
-    payments::run(&options.site, &[WRK], &[PaymentFlow::Checkout, PaymentFlow::Contract], |bench, site, rates| {
-        if let [card, contract] = rates {
+    payments::run(&options.site, &[WRK], &[PaymentFlow::Checkout, PaymentFlow::Contract], |bench, site, measured| {
+        if let [card, contract] = measured.iter().map(|one| one.per_second).collect::<Vec<_>>()[..] {
             println!(
                 "Charges of contracts: {contract:.0} per second; checkouts by card: {card:.0}, ratio {:.2}.",
                 contract / card

@@ -11,6 +11,7 @@ mod panel;
 pub(crate) mod payments;
 mod pgbench;
 mod receiver;
+mod risk;
 pub(crate) mod run;
 mod sessions;
 mod statements;
@@ -42,6 +43,8 @@ pub(crate) enum Task {
     Payments(payments::Options),
     /// How many charges of contracts per second, beside checkouts by card, and how fast contracts are listed
     Contracts(contracts::Options),
+    /// What screening stops, whom it bothers, and what it costs a payment
+    Risk(risk::Options),
     /// How fast the admin panel's pages are with very many Orders, and what payments beside them lose
     Panel(panel::Options),
     /// How fast notifications are delivered, and what happens to them when things go wrong
@@ -65,6 +68,7 @@ pub(crate) fn task(task: &Task) -> Outcome<()> {
         Task::Sessions(options) => sessions::task(options),
         Task::Payments(options) => payments::task(options),
         Task::Contracts(options) => contracts::task(options),
+        Task::Risk(options) => risk::task(options),
         Task::Panel(options) => panel::task(options),
         Task::Notifier(options) => notifier::task(options),
         Task::Rates(options) => throughput::task(options, &throughput::RATES),

@@ -47,7 +47,7 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
 fn torture(bench: &mut Bench, options: &Options) -> Outcome<Vec<String>> {
     let deployment = Deployment::new(bench, Database::Postgres)?;
     let merchant = deployment.merchant(bench, &[])?;
-    let shop = Shop { authorization: merchant.authorization(), merchant_id: merchant.merchant_id };
+    let shop = Shop { authorization: merchant.authorization(), merchant_id: merchant.merchant_id, is_screened: false };
     let sandbox = deployment.start(bench, SANDBOX)?;
     let (front, addresses) = (free_address()?, [free_address()?, free_address()?]);
     let (processor, drain_delay) = (format!("http://{}", sandbox.address), options.drain_delay.to_string());

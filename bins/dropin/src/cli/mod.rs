@@ -114,8 +114,8 @@ pub(crate) enum Command {
     /// The books
     #[command(subcommand)]
     Ledger(LedgerCommand),
-    /// Screening of payments: files of rules, and merchants' own rules
-    #[command(subcommand)]
+    /// Screening of payments: files of rules, merchants' own rules, and how well they do
+    #[command(subcommand, visible_alias = "risk")]
     Screening(ScreeningCommand),
     /// Exchange rates
     #[command(subcommand)]

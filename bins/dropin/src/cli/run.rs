@@ -97,6 +97,9 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         Command::Screening(ScreeningCommand::DryRun(wanted)) => {
             with_ready(open(cli, command)?, async |store| screening::dry_run(cli, store, wanted).await).await
         }
+        Command::Screening(ScreeningCommand::Report(wanted)) => {
+            with_ready(open(cli, command)?, async |store| screening::report(store, wanted).await).await
+        }
         Command::Wallet(wanted) => {
             with_ready(open(cli, command)?, async |store| wallet::run(cli, store, wanted).await).await
         }

@@ -7,10 +7,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use dropin_boot::{Failure, SystemClock, read_screening_rules};
 use dropin_kernel::{MerchantId, OrderId};
 use dropin_ports::{AccessStore, Clock};
-use dropin_risk::{Decision, DryRun, Mistakes, Rules, RulesFile, ScreeningChange};
+use dropin_risk::{Decision, DryRun, Mistakes, Rules, RulesFile, ScreeningChange, ScreeningReport};
 use dropin_store::Store;
 use dropin_usecases::access::ScreeningRulesError;
-use dropin_usecases::screening::{MAX_DRY_RUN, dry_run_screening};
+use dropin_usecases::screening::{MAX_DRY_RUN, MAX_REPORTED, dry_run_screening, report_screening};
 use serde_json::{Value, json};
 
 use super::{Cli, Output, merchant, say};
@@ -25,6 +25,8 @@ pub(crate) enum ScreeningCommand {
     Rules(MerchantRules),
     /// Screen a merchant's past payments again by a file of rules, and tell which would be decided on otherwise; changes nothing
     DryRun(DryRunRules),
+    /// Tell how well each reason told fraud from legitimate payments, by what people decided about those that were held for them
+    Report(ReportRules),
 }
 
 #[derive(Debug, Args)]
@@ -80,6 +82,17 @@ pub(crate) struct DryRunRules {
     owner: RulesOwner,
     /// How many days back; payments whose facts are gone are left out
     #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..=366))]
+    since: u32,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportRules {
+    /// MerchantId
+    id: MerchantId,
+    /// How many days back; payments whose facts are gone are left out
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=366))]
     since: u32,
     #[command(flatten)]
     output: Output,
@@ -229,6 +242,49 @@ fn run_in_words(run: &DryRun<OrderId>, days: u32) -> String {
     if MAX_LISTED < changed {
         lines.push(format!("… and {} more; --json lists all of them", changed - MAX_LISTED));
     }
+    lines.join("\n")
+}
+
+/// Tells precision and recall of each reason.
+pub(super) async fn report(store: &Store, wanted: &ReportRules) -> Result<(), Failure> {
+    let no_merchant = || explain(ScreeningRulesError::NoMerchant, None);
+    store.find_merchant(wanted.id).await?.ok_or_else(no_merchant)?;
+    let report = report_screening(store, wanted.id, wanted.since, SystemClock.now()).await?;
+    say(&if wanted.output.json { of_report(&report).to_string() } else { report_in_words(&report, wanted.since) })
+}
+
+fn of_report(report: &ScreeningReport) -> Value {
+    json!({
+        "Fraud": report.fraud,
+        "Legitimate": report.legitimate,
+        "Reasons": Value::from_iter(report.reasons.iter().map(|reason| json!({
+            "Code": reason.code.to_string(),
+            "Fraud": reason.fraud,
+            "Legitimate": reason.legitimate,
+            "PrecisionPercent": reason.precision(),
+            "RecallPercent": report.recall(reason),
+        }))),
+    })
+}
+
+fn report_in_words(report: &ScreeningReport, days: u32) -> String {
+    let decided = report.fraud + report.legitimate;
+    if decided == 0 {
+        return format!("Nobody has decided about a screened payment of the last {days} days, or the facts are gone.");
+    }
+    let mut lines = vec![format!(
+        "Of {decided} payments of the last {days} days about which people decided, {} were declined.",
+        report.fraud
+    )];
+    if u64::from(MAX_REPORTED) <= decided {
+        lines.push("There are more: these are the newest.".to_owned());
+    }
+    lines.push("declined approved precision recall  reason".to_owned());
+    lines.extend(report.reasons.iter().map(|reason| {
+        let (fraud, legitimate) = (reason.fraud, reason.legitimate);
+        let (precision, recall) = (reason.precision(), report.recall(reason));
+        format!("{fraud:>8} {legitimate:>8} {precision:>7} % {recall:>4} %  {}", reason.code)
+    }));
     lines.join("\n")
 }
 

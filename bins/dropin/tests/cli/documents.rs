@@ -38,7 +38,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
 const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 
 /// The part of the deployment that tells of a metric, by the beginning of its name.
-const TELLERS: [(&str, &str); 12] = [
+const TELLERS: [(&str, &str); 13] = [
     ("dropin_audit_", "settler"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
@@ -50,6 +50,7 @@ const TELLERS: [(&str, &str); 12] = [
     ("dropin_screening_rules_", "checkout-api, settler, admin-panel"),
     ("dropin_screening_decisions_", "checkout-api, settler"),
     ("dropin_screening_failures_", "checkout-api, settler"),
+    ("dropin_screening_unchallenged_", "checkout-api, settler"),
     ("dropin_screening_alarms", "checkout-api, settler"),
 ];
 

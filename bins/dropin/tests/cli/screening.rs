@@ -71,6 +71,11 @@ fn a_merchants_rules_are_set_shown_and_cleared() {
     assert_eq!(json(&format!("screening rules {id} --show"), &[])["Rules"], Value::Null);
     let run = json(&format!("screening dry-run {id}"), &[&rules]);
     assert_eq!((&run["Screened"], &run["Changes"]), (&json!(0), &json!([])), "nothing was screened yet");
+    for command in ["screening report", "risk report"] {
+        let report = json(&format!("{command} {id}"), &[]);
+        assert_eq!(report, json!({"Fraud": 0, "Legitimate": 0, "Reasons": []}), "nobody has decided about a payment");
+    }
+    assert!(refused(&["risk", "report", nobody, "--data", &folder]).contains("dropin merchant list"));
 }
 
 #[test]

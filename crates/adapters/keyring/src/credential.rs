@@ -7,7 +7,7 @@ use dropin_ports::{CredentialVault, KeyringError, SealedCredential, StoreError, 
 use zeroize::Zeroizing;
 
 use crate::files::{KeyBytes, KeyFileError};
-use crate::ring::{KeyInfo, KeyRing, RingKeyId};
+use crate::ring::{KeyInfo, KeyRing, RingKeyId, ring_operations};
 use crate::sealing::SealingKey;
 
 /// The keys of contracts' stored credentials: the folder `credential` in the key folder.
@@ -52,67 +52,20 @@ impl CredentialKeys {
         if !keys.is_empty() {
             return Ok(keys);
         }
-        let folder = folder(dir);
+        let folder = dir.join("credential");
         match has_credentials.await {
             Ok(false) => Ok(Self::open_or_create(dir, now)?),
             Ok(true) => Err(CredentialKeysError::Elsewhere(folder)),
             Err(source) => Err(CredentialKeysError::Unsure { folder, source }),
         }
     }
-
-    /// Opens the keys in the key folder `dir`, or makes the first when there is none yet; [`Self::of_deployment`] is for programs.
-    ///
-    /// # Errors
-    /// [`KeyFileError`] when the directory or a file cannot be used or is open to other users.
-    pub fn open_or_create(dir: &Path, now: Timestamp) -> Result<Self, KeyFileError> {
-        let keys = Self::open(dir)?;
-        if keys.is_empty() {
-            keys.ring.make_first(now)?;
-        }
-        Ok(keys)
-    }
-
-    /// Opens the keys in the key folder `dir`, perhaps none; makes nothing.
-    ///
-    /// # Errors
-    /// [`KeyFileError`] when the directory or a file cannot be used or is open to other users.
-    pub fn open(dir: &Path) -> Result<Self, KeyFileError> {
-        Ok(Self { ring: KeyRing::open(&folder(dir), None, seal_with)? })
-    }
-
-    /// Whether there was no key when the ring was opened.
-    pub fn is_empty(&self) -> bool {
-        self.ring.is_empty()
-    }
-
-    /// The keys that there are, oldest first. The last one seals.
-    ///
-    /// # Errors
-    /// [`KeyFileError`] when the folder cannot be read.
-    pub fn list_keys(&self) -> Result<Vec<KeyInfo>, KeyFileError> {
-        self.ring.list()
-    }
-
-    /// Makes the key that seals from now on, and returns its id. Programs that run find it within [`RELOAD_INTERVAL`](crate::RELOAD_INTERVAL).
-    ///
-    /// # Errors
-    /// [`KeyFileError`] when the folder cannot be written.
-    pub fn make_key(&self, now: Timestamp) -> Result<String, KeyFileError> {
-        self.ring.make(now).map(|id| id.to_string())
-    }
-
-    /// Destroys a key that no sealed credential names any more. The newest key is refused.
-    ///
-    /// # Errors
-    /// [`KeyFileError::InUse`], and others when the folder cannot be written.
-    pub fn destroy_key(&self, id: &str) -> Result<(), KeyFileError> {
-        self.ring.destroy(id)
-    }
 }
 
-fn folder(dir: &Path) -> PathBuf {
-    dir.join("credential")
-}
+ring_operations!(
+    CredentialKeys, "credential", seal_with,
+    works: "seals",
+    destroyed: " that no sealed credential names any more."
+);
 
 fn seal_with(key: &KeyBytes) -> SealingKey {
     SealingKey::new(key)

@@ -1,5 +1,5 @@
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use aws_lc_rs::hmac;
 use dropin_kernel::{MerchantId, Timestamp};
@@ -7,7 +7,7 @@ use dropin_ports::{HashedVelocityKey, KeyringError, VelocityHash, VelocityKeyrin
 use dropin_risk::VelocityKey;
 
 use crate::files::{KeyBytes, KeyFileError};
-use crate::ring::{KeyInfo, KeyRing};
+use crate::ring::{KeyInfo, KeyRing, ring_operations};
 
 /// The keys of what tries to pay are counted by: the folder `velocity` in the key folder. The newest hashes; what older ones hashed counts until they
 /// are pruned.
@@ -17,56 +17,13 @@ pub struct VelocityKeys {
     ring: KeyRing<hmac::Key>,
 }
 
+ring_operations!(
+    VelocityKeys, "velocity", derive,
+    works: "hashes",
+    destroyed: ": what only it hashed is counted no more and known to nobody."
+);
+
 impl VelocityKeys {
-    /// Opens the keys in the key folder `dir`, or makes the first when there is none.
-    ///
-    /// # Errors
-    /// [`KeyFileError`] when the directory or a file cannot be used or is open to other users.
-    pub fn open_or_create(dir: &Path, now: Timestamp) -> Result<Self, KeyFileError> {
-        let keys = Self::open(dir)?;
-        if keys.ring.is_empty() {
-            keys.ring.make_first(now)?;
-        }
-        Ok(keys)
-    }
-
-    /// Opens the keys in the key folder `dir`, perhaps none; makes nothing.
-    ///
-    /// # Errors
-    /// [`KeyFileError`] when the directory or a file cannot be used or is open to other users.
-    pub fn open(dir: &Path) -> Result<Self, KeyFileError> {
-        Ok(Self { ring: KeyRing::open(&folder(dir), None, derive)? })
-    }
-
-    /// Whether there was no key when the ring was opened.
-    pub fn is_empty(&self) -> bool {
-        self.ring.is_empty()
-    }
-
-    /// The keys that there are, oldest first. The last one hashes.
-    ///
-    /// # Errors
-    /// [`KeyFileError`] when the folder cannot be read.
-    pub fn list_keys(&self) -> Result<Vec<KeyInfo>, KeyFileError> {
-        self.ring.list()
-    }
-
-    /// Makes the key that hashes from now on, and returns its id. Programs that run find it within [`RELOAD_INTERVAL`](crate::RELOAD_INTERVAL).
-    ///
-    /// # Errors
-    /// [`KeyFileError`] when the folder cannot be written.
-    pub fn make_key(&self, now: Timestamp) -> Result<String, KeyFileError> {
-        self.ring.make(now).map(|id| id.to_string())
-    }
-
-    /// Destroys a key: what only it hashed is counted no more and known to nobody. The newest key is refused.
-    ///
-    /// # Errors
-    /// [`KeyFileError::InUse`], and others when the folder cannot be written.
-    pub fn destroy_key(&self, id: &str) -> Result<(), KeyFileError> {
-        self.ring.destroy(id)
-    }
-
     /// Reads every key anew.
     ///
     /// # Errors
@@ -74,10 +31,6 @@ impl VelocityKeys {
     pub fn check(&self) -> Result<(), KeyringError> {
         Ok(self.ring.check()?)
     }
-}
-
-fn folder(dir: &Path) -> PathBuf {
-    dir.join("velocity")
 }
 
 fn derive(key: &KeyBytes) -> hmac::Key {

@@ -257,11 +257,13 @@ macro_rules! all_cases {
                 what_an_older_key_of_the_ring_counted_counts
                 an_order_is_counted_once
                 what_became_of_a_try_is_counted_in_its_order
+                what_an_alarm_asks_for_is_no_decline_of_the_merchants
                 counts_of_merchants_are_apart
                 tries_at_once_each_hear_of_those_before
                 who_has_paid_is_known_by_profile_or_browser
                 a_screening_comes_back_whole_to_its_merchant
                 facts_go_after_their_time_and_the_decision_stays
+                what_people_decided_labels_a_screening
                 the_sweep_deletes_only_what_is_over
                 counts_that_cannot_be_read_are_told
             }

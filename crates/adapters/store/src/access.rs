@@ -65,10 +65,11 @@ impl AccessStore for Store {
         merchant: MerchantId,
         decided_on: u64,
         text: Option<String>,
+        on: Option<bool>,
         audit: NewAuditEntry,
     ) -> Result<ScreeningRulesChanged, StoreError> {
         self.write(move |connection| {
-            let changed = screening_rules::set(connection, merchant, decided_on, text.as_deref())?;
+            let changed = screening_rules::set(connection, merchant, decided_on, text.as_deref(), on)?;
             if changed != ScreeningRulesChanged::Done {
                 return Ok(TxOutcome::Rollback(changed));
             }

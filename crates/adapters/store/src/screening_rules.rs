@@ -26,18 +26,20 @@ pub(crate) fn find(
     found.map(whole).transpose()
 }
 
-/// Sets the text, or takes it away, when the revision is still the one that this was decided on.
+/// Sets the text, or takes it away, and the switch where it is told, when the revision is still the one that this was decided on.
 pub(crate) fn set(
     connection: &mut AnyConnection,
     merchant: MerchantId,
     decided_on: u64,
     text: Option<&str>,
+    on: Option<bool>,
 ) -> Result<ScreeningRulesChanged, Fault> {
     let key = Id(merchant.uuid());
     let before = revision_stored(decided_on)?;
     let row = merchant::table.find(key).filter(merchant::screening_rules_revision.eq(before));
     let next = merchant::screening_rules_revision.eq(before.saturating_add(1));
-    if diesel::update(row).set(next).execute(connection)? == 0 {
+    let switched = on.map(|on| merchant::screening.eq(on));
+    if diesel::update(row).set((next, switched)).execute(connection)? == 0 {
         let found: Option<Id> = merchant::table.find(key).select(merchant::id).first(connection).optional()?;
         return Ok(if found.is_some() { ScreeningRulesChanged::Stale } else { ScreeningRulesChanged::Missing });
     }

@@ -161,11 +161,13 @@ pub trait AccessStore: Send + Sync {
     async fn find_screening_rules(&self, merchant: MerchantId) -> Result<Option<MerchantScreeningRules>, StoreError>;
 
     /// Sets a merchant's own rules of screening, or takes them away, and counts their revision up; `decided_on` is the revision that they are to replace.
+    /// `on` switches its screening in the same step.
     async fn set_screening_rules(
         &self,
         merchant: MerchantId,
         decided_on: u64,
         text: Option<String>,
+        on: Option<bool>,
         audit: NewAuditEntry,
     ) -> Result<ScreeningRulesChanged, StoreError>;
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
-use dropin_risk::{Screening, Velocity, VelocityKey};
+use dropin_risk::{Screening, ScreeningLabel, Velocity, VelocityKey};
 
 use crate::keyring::KeyringError;
 use crate::store::StoreError;
@@ -79,7 +79,9 @@ pub enum PaymentTryOutcome {
     Challenged,
     /// The issuer or the authentication refused it: counts as declined, once.
     Declined,
-    /// Authorized: its profile and browser are known from now on.
+    /// Authorized with nothing to pay, or held for a person: nobody is known by it.
+    Authorized,
+    /// Authorized to be paid: from then on its profile and browser have paid.
     Paid,
 }
 
@@ -91,8 +93,10 @@ pub trait ScreeningStore: Send + Sync {
     async fn count_try(&self, payment_try: NewPaymentTry) -> Result<CountedPaymentTry, StoreError>;
 
     /// Counts what became of a try; the time of the try says in which bucket. The same again, what came before it, and an Order that was never counted
-    /// change nothing: an outcome follows TRIED → CHALLENGED → DECLINED or PAID, and BLOCKED ends.
-    async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome) -> Result<(), StoreError>;
+    /// change nothing: an outcome follows TRIED → CHALLENGED → DECLINED or PAID, and BLOCKED ends. A challenge that was asked for `in_alarm` is no decline
+    /// of the merchant's: it is counted there by itself, and whether it was paid.
+    async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome, in_alarm: bool)
+    -> Result<(), StoreError>;
 
     /// Keeps what screening made of an Order of the merchant's, in place of what was kept before. It is on the disk when this returns, and what was
     /// counted before with it.
@@ -110,7 +114,17 @@ pub trait ScreeningStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<(OrderId, Screening)>, StoreError>;
 
+    /// The screenings of the merchant's Orders that were created since `since`, whose facts are still kept and about which a person has decided, newest
+    /// first, at most `limit`: declined is fraud, approved is legitimate.
+    async fn list_labelled_screenings(
+        &self,
+        merchant: MerchantId,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Screening, ScreeningLabel)>, StoreError>;
+
     /// Deletes counts whose windows are over at `now`, shoppers who have not come for [`KNOWN_SHOPPER_LIFETIME`], and the facts of screenings of Orders
-    /// that were created before `facts_before`; their decision, score and reasons stay. At most `limit` rows of each; how many together.
+    /// that were created before `facts_before`; their decision, score and reasons stay. At most `limit` rows of each, each kind in
+    /// a step of its own; how many together.
     async fn purge_screening(&self, now: Timestamp, facts_before: Timestamp, limit: u32) -> Result<u32, StoreError>;
 }

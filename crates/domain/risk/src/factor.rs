@@ -4,7 +4,7 @@ use dropin_validation::Country;
 use crate::email;
 use crate::facts::{CardFunding, FactText, Facts};
 use crate::rules::{Limits, Rules};
-use crate::velocity::{VelocityKey, VelocityWindow};
+use crate::velocity::{VelocityCounts, VelocityKey, VelocityWindow};
 
 coded_enum! {
     /// What may be told against a payment or for it (docs/SCREENING.md). Its points stand under `[weights]` of the rules.
@@ -16,7 +16,7 @@ coded_enum! {
     /// ```
     #[non_exhaustive]
     pub enum Factor: "factor" {
-        /// The merchant was never paid by this shopper.
+        /// The merchant was never paid by this shopper, or first within the last day.
         NewShopper = "NEW_SHOPPER",
         /// The shopper has paid the merchant before, and the first time was RETURNING_DAYS ago or longer.
         ReturningShopper = "RETURNING_SHOPPER",
@@ -60,8 +60,8 @@ impl Factor {
     pub(crate) fn applies(self, facts: &Facts, rules: &Rules) -> bool {
         let limits = rules.limits();
         match self {
-            Self::NewShopper => facts.known_days.is_none(),
-            Self::ReturningShopper => facts.known_days.is_some_and(|days| limits.returning_days <= days),
+            Self::NewShopper => facts.known_days.is_none_or(|days| days == 0),
+            Self::ReturningShopper => facts.known_days.is_some_and(|days| limits.returning_days.max(1) <= days),
             Self::CardCountryIsNotBilling => differ(facts.card_country, facts.billing_country),
             Self::CardCountryIsNotIp => differ(facts.card_country, facts.ip_country),
             Self::CountriesAllDiffer => {
@@ -99,18 +99,26 @@ fn is_foreign(facts: &Facts) -> bool {
     facts.language_country.is_some_and(|language| known.peek().is_some() && known.all(|country| country != language))
 }
 
-/// Whether the merchant's declines of ten minutes are many, and further above what the day makes one expect than chance puts them.
+/// Whether the merchant's declines of ten minutes jump, or have jumped and hardly anybody passes the challenges that this led to.
+fn is_alarm(facts: &Facts, limits: &Limits) -> bool {
+    let counts = |window| facts.velocity.sum(VelocityKey::Merchant, window).map(|sum| sum.counts).unwrap_or_default();
+    let now = counts(VelocityWindow::TenMinutes);
+    declines_jump(now, counts(VelocityWindow::Hour), counts(VelocityWindow::Day), limits) || is_attacked(now, limits)
+}
+
+/// Whether the declines of ten minutes are many, and further above what the day makes one expect than chance puts them.
 ///
 /// - The day is counted without the last hour, and with 100 tries of which 10 were declined, so that a merchant's first day has an expectation.
 /// - However many of the day's were declined, no more than ALARM_PERCENT are expected: a long attack never becomes what is usual.
 /// - Chance spreads a number of declines by the root of what is expected; ALARM_DEVIATIONS of it are too many. Both sides are squared.
-/// - What screening blocked no issuer heard of: it hides no decline.
-fn is_alarm(facts: &Facts, limits: &Limits) -> bool {
-    let heard = |window| {
-        let sum = facts.velocity.sum(VelocityKey::Merchant, window).map(|sum| sum.counts).unwrap_or_default();
-        (u128::from(sum.tries.saturating_sub(sum.blocks)), u128::from(sum.declines))
+/// - What screening blocked no issuer heard of, nor of a challenge that nobody has passed during an alarm: it hides no decline.
+fn declines_jump(now: VelocityCounts, hour: VelocityCounts, day: VelocityCounts, limits: &Limits) -> bool {
+    let heard = |counts: VelocityCounts| {
+        let unpassed = counts.alarm_challenges.saturating_sub(counts.alarm_passes);
+        let unheard = counts.blocks.saturating_add(unpassed);
+        (u128::from(counts.tries.saturating_sub(unheard)), u128::from(counts.declines))
     };
-    let (now, hour, day) = (heard(VelocityWindow::TenMinutes), heard(VelocityWindow::Hour), heard(VelocityWindow::Day));
+    let (now, hour, day) = (heard(now), heard(hour), heard(day));
     let (usual_tries, usual_declines) = (day.0.saturating_sub(hour.0) + 100, day.1.saturating_sub(hour.1) + 10);
     let (tries, declines) = now;
     // What is expected is tries * usual_declines / usual_tries; all is multiplied by usual_tries.
@@ -119,4 +127,10 @@ fn is_alarm(facts: &Facts, limits: &Limits) -> bool {
     let deviations = u128::from(limits.alarm_deviations);
     u128::from(limits.alarm_declines) <= declines
         && deviations * deviations * expected * usual_tries <= above.saturating_mul(above)
+}
+
+/// Whether an alarm goes on: of three who are challenged fewer than one pays. Honest shoppers who leave at a challenge are fewer, testers pass none.
+fn is_attacked(now: VelocityCounts, limits: &Limits) -> bool {
+    let (challenges, passes) = (u64::from(now.alarm_challenges), u64::from(now.alarm_passes));
+    limits.alarm_declines <= challenges && 3 * passes < challenges
 }

@@ -138,7 +138,8 @@ pub struct Facts {
     pub profile: Option<FactText>,
     /// The IP address that the card was posted from.
     pub ip: Option<IpAddr>,
-    /// How many days ago this shopper first paid this merchant and was approved: the same BillingProfileReference or browser. `None` for a new shopper.
+    /// How many whole days ago this shopper first paid this merchant: the same BillingProfileReference or browser. `None` for one who never did; one who
+    /// did on the same day is as new.
     pub known_days: Option<u32>,
     /// What was counted, this try included.
     pub velocity: Velocity,

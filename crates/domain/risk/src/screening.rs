@@ -1,4 +1,5 @@
 use crate::decision::{Decision, Score, score_of};
+use crate::factor::Factor;
 use crate::facts::Facts;
 use crate::reason::{Reason, ReasonCode};
 use crate::rules::{Rules, RulesFingerprint};
@@ -95,6 +96,16 @@ impl Screening {
     /// ```
     pub fn reasons(&self) -> &[Reason] {
         &self.reasons
+    }
+
+    /// Whether the merchant's declines jumped when it was decided.
+    ///
+    /// ```
+    /// # use dropin_risk::{Facts, Rules};
+    /// assert!(!Rules::built_in().screen(Facts::default()).is_in_alarm());
+    /// ```
+    pub fn is_in_alarm(&self) -> bool {
+        self.reasons.iter().any(|reason| reason.code == ReasonCode::Factor(Factor::MerchantAlarm))
     }
 
     /// The rules that decided.

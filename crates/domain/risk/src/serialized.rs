@@ -22,26 +22,37 @@ impl<'de> Deserialize<'de> for FactText {
     }
 }
 
+/// What only a merchant in alarm has is left out elsewhere.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands it over so")]
+const fn is_zero(count: &u32) -> bool {
+    *count == 0
+}
+
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub(crate) struct StoredSum {
     tries: u32,
     declines: u32,
     blocks: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    alarm_challenges: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    alarm_passes: u32,
     cards: u32,
     amount_cents: u64,
 }
 
 impl From<VelocitySum> for StoredSum {
     fn from(sum: VelocitySum) -> Self {
-        let VelocityCounts { tries, declines, blocks, amount_cents } = sum.counts;
-        Self { tries, declines, blocks, cards: sum.cards, amount_cents }
+        let VelocityCounts { tries, declines, blocks, alarm_challenges, alarm_passes, amount_cents } = sum.counts;
+        Self { tries, declines, blocks, alarm_challenges, alarm_passes, cards: sum.cards, amount_cents }
     }
 }
 
 impl From<StoredSum> for VelocitySum {
     fn from(stored: StoredSum) -> Self {
-        let StoredSum { tries, declines, blocks, cards, amount_cents } = stored;
-        Self { counts: VelocityCounts { tries, declines, blocks, amount_cents }, cards }
+        let StoredSum { tries, declines, blocks, alarm_challenges, alarm_passes, cards, amount_cents } = stored;
+        let counts = VelocityCounts { tries, declines, blocks, alarm_challenges, alarm_passes, amount_cents };
+        Self { counts, cards }
     }
 }

@@ -21,11 +21,11 @@ coded_enum! {
         Card = "CARD",
         /// The browser, by its fingerprint.
         Device = "DEVICE",
-        /// The IP address that the card was posted from.
+        /// The IP address that the card was posted from; of IPv6 its /64, which one household or server has.
         Ip = "IP",
-        /// The /24 or /64 around that address.
+        /// The /24 or /48 around that address.
         Network = "NETWORK",
-        /// The e-mail address.
+        /// The e-mail address, without the tag behind a `+`.
         Email = "EMAIL",
         /// The merchant's name for the shopper, BillingProfileReference.
         Profile = "PROFILE",
@@ -198,6 +198,10 @@ pub struct VelocityCounts {
     pub declines: u32,
     /// Tries that screening blocked.
     pub blocks: u32,
+    /// Challenges of a merchant's shoppers during its alarm. They are no declines of the merchant's, so that an alarm does not keep itself alive.
+    pub alarm_challenges: u32,
+    /// Those of them that were passed, and paid.
+    pub alarm_passes: u32,
     /// Euro cents of all tries.
     pub amount_cents: u64,
 }
@@ -209,6 +213,8 @@ impl VelocityCounts {
             tries: self.tries.saturating_add(other.tries),
             declines: self.declines.saturating_add(other.declines),
             blocks: self.blocks.saturating_add(other.blocks),
+            alarm_challenges: self.alarm_challenges.saturating_add(other.alarm_challenges),
+            alarm_passes: self.alarm_passes.saturating_add(other.alarm_passes),
             amount_cents: self.amount_cents.saturating_add(other.amount_cents),
         }
     }

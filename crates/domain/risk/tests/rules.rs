@@ -297,7 +297,13 @@ fn an_address_never_decides_alone() {
     );
 
     let mut facts = Facts { ip: "203.0.113.7".parse().ok(), ip_country: "AT".parse().ok(), ..Facts::default() };
-    let counts = dropin_risk::VelocityCounts { tries: 9_999, declines: 9_999, blocks: 9_999, amount_cents: 9_999_999 };
+    let counts = dropin_risk::VelocityCounts {
+        tries: 9_999,
+        declines: 9_999,
+        blocks: 9_999,
+        amount_cents: 9_999_999,
+        ..dropin_risk::VelocityCounts::default()
+    };
     for window in VelocityWindow::ALL {
         for key in VelocityKey::ALL.into_iter().filter(|key| key.is_of_address()) {
             facts.velocity.set(key, window, VelocitySum { counts, cards: 9_999 });

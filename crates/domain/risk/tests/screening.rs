@@ -68,7 +68,8 @@ fn each_factor_applies_from_its_limit_on_and_no_sooner() {
         ("", |_| {}),
         ("NEW_SHOPPER +5", |facts| facts.known_days = None),
         ("RETURNING_SHOPPER -15", |facts| facts.known_days = Some(30)),
-        ("", |facts| facts.known_days = Some(0)),
+        ("NEW_SHOPPER +5", |facts| facts.known_days = Some(0)),
+        ("", |facts| facts.known_days = Some(1)),
         ("CARD_COUNTRY_IS_NOT_BILLING +15", |facts| {
             facts.billing_country = country("US");
             facts.shipping_country = None;
@@ -159,7 +160,7 @@ fn a_merchants_declines_are_an_alarm_when_chance_does_not_explain_them() {
     let screened = |rules: &Rules, counted: Counted| {
         let mut facts = plain();
         for (window, (tries, declines, blocks)) in VelocityWindow::ALL.into_iter().zip(counted) {
-            let counts = VelocityCounts { tries, declines, blocks, amount_cents: 0 };
+            let counts = VelocityCounts { tries, declines, blocks, ..VelocityCounts::default() };
             facts.velocity.set(VelocityKey::Merchant, window, VelocitySum { counts, cards: 0 });
         }
         reasons(&rules.screen(facts)) == ["MERCHANT_ALARM +35"]
@@ -204,6 +205,51 @@ fn a_merchants_declines_are_an_alarm_when_chance_does_not_explain_them() {
     assert!(!screened(&looser, hundred(41)) && screened(&looser, hundred(42)), "10 and 10 times the root of 10");
     let stricter = rules("[limits]\nALARM_PERCENT = 5\nALARM_DECLINES = 20");
     assert!(!screened(&stricter, hundred(19)) && screened(&stricter, hundred(20)), "5 and 6 times the root of 5");
+}
+
+#[test]
+fn an_alarm_lasts_while_hardly_anybody_passes_its_challenges() {
+    let screened = |rules: &Rules, counts: VelocityCounts| {
+        let mut facts = plain();
+        facts.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 0 });
+        let screening = rules.screen(facts);
+        assert_eq!(screening.is_in_alarm(), reasons(&screening) == ["MERCHANT_ALARM +35"]);
+        screening.is_in_alarm()
+    };
+    let challenged = |alarm_challenges, alarm_passes| VelocityCounts {
+        tries: alarm_challenges,
+        alarm_challenges,
+        alarm_passes,
+        ..VelocityCounts::default()
+    };
+    let built_in = Rules::built_in();
+    for (is_alarm, challenges, passes) in [
+        (false, 11, 0),
+        (true, 12, 0),
+        (true, 12, 3),
+        (false, 12, 4),
+        (true, 301, 100),
+        (false, 300, 100),
+        (false, 30, 40),
+        (true, u32::MAX, u32::MAX / 3 - 1),
+    ] {
+        assert_eq!(screened(&built_in, challenged(challenges, passes)), is_alarm, "{passes} of {challenges}");
+    }
+    let later = rules("[limits]\nALARM_DECLINES = 20");
+    assert!(!screened(&later, challenged(19, 0)) && screened(&later, challenged(20, 0)));
+    // What nobody passed hides no decline: of 100 tries that were heard of 29 are too many.
+    let heard = |unpassed: u32, declines| VelocityCounts {
+        tries: 90 + 2 * unpassed,
+        declines,
+        alarm_challenges: 10 + unpassed,
+        alarm_passes: 10,
+        blocks: unpassed,
+        ..VelocityCounts::default()
+    };
+    let tries = |counts: VelocityCounts| VelocityCounts { tries: counts.tries + 10, ..counts };
+    for unpassed in [0, 20] {
+        assert!(screened(&built_in, tries(heard(unpassed, 29))) && !screened(&built_in, tries(heard(unpassed, 28))));
+    }
 }
 
 #[test]

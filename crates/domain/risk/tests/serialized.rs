@@ -17,7 +17,7 @@ fn facts() -> Facts {
         ip: "2001:db8::7".parse().ok(),
         ..Facts::default()
     };
-    let counts = VelocityCounts { tries: 9, declines: 8, blocks: 7, amount_cents: 6 };
+    let counts = VelocityCounts { tries: 9, declines: 8, blocks: 7, amount_cents: 6, ..VelocityCounts::default() };
     facts.velocity.set(VelocityKey::Device, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 5 });
     facts
 }
@@ -43,6 +43,16 @@ fn a_screening_is_what_it_was() {
     let back: Screening = serde_json::from_str(&json).unwrap();
     assert_eq!(back, screening);
     assert_eq!(back.repeat(&Rules::built_in()), screening);
+}
+
+#[test]
+fn what_only_an_alarm_counts_stands_there_where_it_was_counted() {
+    let mut facts = Facts::default();
+    let counts = VelocityCounts { alarm_challenges: 3, alarm_passes: 2, ..VelocityCounts::default() };
+    facts.velocity.set(VelocityKey::Merchant, VelocityWindow::Hour, VelocitySum { counts, cards: 0 });
+    let json = serde_json::to_string(&facts).unwrap();
+    assert!(json.contains(r#""Blocks":0,"AlarmChallenges":3,"AlarmPasses":2,"Cards":0"#), "{json}");
+    assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use dropin_kernel::Timestamp;
 use dropin_risk::{VelocityCounts, VelocityMeasure, VelocitySum, VelocityWindow};
 use proptest::prelude::*;
 
-const ONE: VelocityCounts = VelocityCounts { tries: 1, declines: 2, blocks: 3, amount_cents: 4 };
+const ONE: VelocityCounts =
+    VelocityCounts { tries: 1, declines: 2, blocks: 3, alarm_challenges: 5, alarm_passes: 6, amount_cents: 4 };
 
 /// Whether a try at `at` counts at `now`.
 fn counts(window: VelocityWindow, at: Timestamp, now: Timestamp) -> bool {
@@ -49,7 +50,14 @@ proptest! {
         let counting = starts.iter().filter(|start| window.oldest_bucket(now) <= **start).count();
         let sum = window.sum(now, starts.iter().map(|start| (*start, ONE)));
         let number = u32::try_from(counting).unwrap();
-        let expected = VelocityCounts { tries: number, declines: 2 * number, blocks: 3 * number, amount_cents: 4 * u64::from(number) };
+        let expected = VelocityCounts {
+            tries: number,
+            declines: 2 * number,
+            blocks: 3 * number,
+            alarm_challenges: 5 * number,
+            alarm_passes: 6 * number,
+            amount_cents: 4 * u64::from(number),
+        };
         prop_assert_eq!(sum, expected);
         let cards = window.distinct(now, starts.iter().zip(ages.iter().map(|age| age % 7)).map(|(start, card)| (*start, card)));
         let different: std::collections::BTreeSet<u64> = starts.iter().zip(&ages)
@@ -75,7 +83,14 @@ fn windows_end_where_they_should() {
 
 #[test]
 fn counts_have_an_end() {
-    let full = VelocityCounts { tries: u32::MAX, declines: u32::MAX, blocks: u32::MAX, amount_cents: u64::MAX };
+    let full = VelocityCounts {
+        tries: u32::MAX,
+        declines: u32::MAX,
+        blocks: u32::MAX,
+        alarm_challenges: u32::MAX,
+        alarm_passes: u32::MAX,
+        amount_cents: u64::MAX,
+    };
     assert_eq!(full.plus(ONE), full);
     let sum = VelocitySum { counts: ONE, cards: 5 };
     assert_eq!(VelocityMeasure::ALL.map(|measure| sum.of(measure)), [1, 2, 3, 5, 0]);

@@ -39,6 +39,8 @@ pub(crate) enum PaymentFlow {
     /// A Session that the shopper pays in the drop-in.
     #[default]
     DropIn,
+    /// The same at a merchant whose payments are screened.
+    Screened,
     /// The merchant's server sends the whole payment.
     Checkout,
     /// The same of a stored card: each client opens a contract and charges it again and again.
@@ -50,6 +52,7 @@ impl PaymentFlow {
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::DropIn => "by the drop-in",
+            Self::Screened => "by the drop-in, screened",
             Self::Checkout => "by checkout with a card",
             Self::Contract => "by charge of a contract",
         }
@@ -58,7 +61,7 @@ impl PaymentFlow {
     /// The calls, in their order.
     pub(super) fn calls(self) -> &'static [&'static str] {
         match self {
-            Self::DropIn => &["create", "view", "stash", "submit"],
+            Self::DropIn | Self::Screened => &["create", "view", "stash", "submit"],
             Self::Checkout => &["stash", "checkout"],
             Self::Contract => &["charge"],
         }
@@ -67,7 +70,7 @@ impl PaymentFlow {
     /// The notifications of a payment that is captured at once, in their order; `webhook-sequence` counts them from one.
     pub(super) fn events(self) -> &'static [&'static str] {
         match self {
-            Self::DropIn => &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"],
+            Self::DropIn | Self::Screened => &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"],
             Self::Checkout | Self::Contract => &["ORDER_AUTHORIZED", "ORDER_PROCESSED"],
         }
     }
@@ -168,7 +171,7 @@ impl<'a> Client<'a> {
                 break;
             }
             let submitted = match flow {
-                PaymentFlow::DropIn => self.by_drop_in(number).map(|(moments, _)| moments),
+                PaymentFlow::DropIn | PaymentFlow::Screened => self.by_drop_in(number).map(|(moments, _)| moments),
                 PaymentFlow::Checkout => self.by_checkout(number),
                 PaymentFlow::Contract => self.by_contract(number),
             };

@@ -92,9 +92,9 @@ impl SiteOptions {
 /// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let flow = if options.checkout { PaymentFlow::Checkout } else { PaymentFlow::DropIn };
-    run(&options.site, &[], &[flow], |_, site, rates| {
+    run(&options.site, &[], &[flow], |_, site, measured| {
         if site.deployment.is_postgres() {
-            let [rate] = rates else { return Ok(()) };
+            let [Measured { per_second: rate, .. }] = measured else { return Ok(()) };
             print!(
                 "{}",
                 goal(*rate >= POSTGRES_MIN, &format!("{rate:.0} payments per second; wanted: {POSTGRES_MIN}"))
@@ -104,13 +104,21 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
     })
 }
 
-/// Measures each flow in turn on each database, checks what they left, and has `afterwards` look at the site and at the payments per second of each
-/// flow; the programs run still.
+/// What a flow came to: medians of its runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Measured {
+    pub(crate) per_second: f64,
+    /// Microseconds of processor time per payment, of all our programs and the database.
+    pub(crate) cpu: f64,
+}
+
+/// Measures each flow in turn on each database, checks what they left, and has `afterwards` look at the site and at what each flow came to; the programs
+/// run still.
 pub(crate) fn run(
     options: &SiteOptions,
     needs: &[Need],
     flows: &[PaymentFlow],
-    afterwards: impl Fn(&mut Bench, &mut Site, &[f64]) -> Outcome<()>,
+    afterwards: impl Fn(&mut Bench, &mut Site, &[Measured]) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut programs = [&SERVICES[..], &[ALL_IN_ONE, SELF]].concat();
     programs.extend(options.program);
@@ -122,8 +130,8 @@ pub(crate) fn run(
         describe(bench)?;
         println!("{} payments under way at once, of {} merchants.", options.clients, options.merchants);
         for database in options.run.databases.databases() {
-            let (mut site, rates) = measure(bench, options, flows, database)?;
-            afterwards(bench, &mut site, &rates)?;
+            let (mut site, measured) = measure(bench, options, flows, database)?;
+            afterwards(bench, &mut site, &measured)?;
             site.stop(bench)?;
         }
         Ok(Vec::new())
@@ -135,7 +143,7 @@ fn measure(
     options: &SiteOptions,
     flows: &[PaymentFlow],
     database: Database,
-) -> Outcome<(Site, Vec<f64>)> {
+) -> Outcome<(Site, Vec<Measured>)> {
     let (name, topology) = match database {
         Database::Postgres if options.all_in_one => ("PostgreSQL, the all-in-one", Topology::AllInOne),
         Database::Postgres => ("PostgreSQL, every service a program of its own", Topology::Split),
@@ -144,7 +152,10 @@ fn measure(
     let deployment = Deployment::new(bench, database)?;
     let counted = deployment.postgres_name().filter(|_| options.statements).map(str::to_owned);
     counted.iter().try_for_each(|database| statements::prepare(bench, database))?;
-    let site = Site::start(bench, deployment, topology, options.merchants.into())?;
+    let of_flow = |is_screened| flows.iter().any(|flow| (*flow == PaymentFlow::Screened) == is_screened);
+    let kinds = [false, true].into_iter().filter(|is_screened| of_flow(*is_screened));
+    let merchants: Vec<_> = kinds.flat_map(|is_screened| vec![is_screened; options.merchants.into()]).collect();
+    let site = Site::start(bench, deployment, topology, &merchants)?;
     eprintln!("{name}");
     let mut measured: Vec<(PaymentFlow, Vec<Sample>)> = flows.iter().map(|flow| (*flow, Vec::new())).collect();
     let (mut paid, rounds) = (Vec::new(), options.rounds());
@@ -169,9 +180,19 @@ fn measure(
         "All {} payments, warm-up included, stand once in the Orders and once in the processor's journal; the ledger fits.",
         paid.len()
     );
-    let rate =
-        |samples: &[Sample]| Spread::of(samples.iter().map(|one| one.figures[0].1)).map_or(0.0, |spread| spread.median);
-    Ok((site, measured.iter().map(|(_, samples)| rate(samples)).collect()))
+    Ok((site, measured.iter().map(|(_, samples)| Measured::of(samples)).collect()))
+}
+
+impl Measured {
+    fn of(samples: &[Sample]) -> Self {
+        let median =
+            |of: &dyn Fn(&Sample) -> f64| Spread::of(samples.iter().map(of)).map_or(0.0, |spread| spread.median);
+        let is_ours = |name: &str| ![client::THREAD, receiver::THREAD].contains(&name);
+        let cpu = |sample: &Sample| {
+            sample.cpu.iter().filter(|(name, _)| is_ours(name)).map(|(_, micros)| micros).sum::<f64>()
+        };
+        Self { per_second: median(&|sample| sample.figures[0].1), cpu: median(&cpu) }
+    }
 }
 
 /// Names and figures, always in the same order.
@@ -257,10 +278,11 @@ fn run_once(
     let delivery_log = Arc::new(DeliveryLog::new(flow, completions));
     *site.delivery_log.lock().expect("nothing under this lock panics") = delivery_log.clone();
     let addresses = Addresses::new(|name, prefix| site.find(name, prefix))?;
+    let shops: Vec<_> = site.shops.iter().filter(|shop| shop.is_screened == (flow == PaymentFlow::Screened)).collect();
     let stop = AtomicBool::new(false);
     let (done, measured) = std::thread::scope(|scope| {
         let threads = completed.into_iter().enumerate().map(|(number, completed)| {
-            let mut client = Client::new(addresses, &site.shops[number % site.shops.len()], &run, number);
+            let mut client = Client::new(addresses, shops[number % shops.len()], &run, number);
             client.every =
                 options.rate.map(|rate| Duration::from_secs_f64(f64::from(options.clients) / f64::from(rate)));
             let (thread, stop) = (std::thread::Builder::new().name(client::THREAD.to_owned()), &stop);

@@ -35,6 +35,8 @@ pub(super) enum Topology {
 pub(crate) struct Shop {
     pub(crate) merchant_id: String,
     pub(crate) authorization: String,
+    /// Whether its payments are screened.
+    pub(crate) is_screened: bool,
 }
 
 /// What runs, and how it is reached.
@@ -50,12 +52,12 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Creates the merchants with endpoints at a receiver of its own, and starts the programs.
+    /// Creates the merchants with endpoints at a receiver of its own, each screened or not, and starts the programs.
     pub(super) fn start(
         bench: &mut Bench,
         deployment: Deployment,
         topology: Topology,
-        merchants: usize,
+        merchants: &[bool],
     ) -> Outcome<Self> {
         let secrets = Arc::new(OnceLock::<Vec<Webhook>>::new());
         let delivery_log = Arc::new(Mutex::new(Arc::new(DeliveryLog::default())));
@@ -65,13 +67,16 @@ impl Site {
             record(request, known.get().map(Vec::as_slice).unwrap_or_default(), &log)
         })?;
         let (mut shops, mut webhooks) = (Vec::new(), Vec::new());
-        for number in 0..merchants {
+        for (number, &is_screened) in merchants.iter().enumerate() {
             let url = format!("http://{}/hook/{number}", receiver.address);
             let merchant = deployment.merchant(bench, &["--webhook-url", &url])?;
             let authorization = merchant.authorization();
             let secret = merchant.webhook_secret.unwrap_or_default();
             webhooks.push(Webhook::new(&secret).context(|| "understand a webhook secret".to_owned())?);
-            shops.push(Shop { merchant_id: merchant.merchant_id, authorization });
+            if is_screened {
+                screen(bench, &deployment, &merchant.merchant_id)?;
+            }
+            shops.push(Shop { merchant_id: merchant.merchant_id, authorization, is_screened });
         }
         secrets.get_or_init(|| webhooks);
         let services = match topology {
@@ -126,6 +131,18 @@ impl Site {
     pub(crate) fn stop(&mut self, bench: &mut Bench) -> Outcome<()> {
         self.services.drain(..).try_for_each(|service| bench.end(service.program))
     }
+}
+
+/// Has a merchant's payments screened. Each client pays with one card in one browser again and again, which is no fraud here.
+fn screen(bench: &Bench, deployment: &Deployment, merchant: &str) -> Outcome<()> {
+    let rules = bench.file("screening.toml", "[velocity]\nCARD_TRIES_HOUR = [5, 0]\nDEVICE_TRIES_HOUR = [10, 0]\n")?;
+    let rules = rules.display().to_string();
+    for arguments in
+        [["merchant", "set", merchant, "--screening", "on"], ["screening", "rules", merchant, "--set", rules.as_str()]]
+    {
+        captured(deployment.command(bench, ALL_IN_ONE).args(arguments))?;
+    }
+    Ok(())
 }
 
 fn start_split(bench: &mut Bench, deployment: &Deployment) -> Outcome<Vec<Service>> {

@@ -2,12 +2,12 @@
 
 use askama::Template;
 use dropin_kernel::{MerchantId, OrderId};
-use dropin_ports::{MerchantScreeningRules, MerchantSettings};
+use dropin_ports::MerchantScreeningRules;
 use dropin_risk::{Decision, Mistakes, Rules, RulesFile};
-use dropin_usecases::access::{MerchantAccount, ScreeningRulesError};
+use dropin_usecases::access::{MerchantAccount, MerchantScreening, ScreeningRulesError};
 use dropin_usecases::screening::{MAX_DRY_RUN, dry_run_screening};
 
-use super::{load, merchants, refusal};
+use super::{load, merchants};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
@@ -153,20 +153,18 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
         return rejected(&current, vec![texts().rules_changed.to_owned()]);
     }
     let merchant = &current.account.merchant;
-    let (merchants, text) = (merchants(&request), typed(&request));
-    match merchants.set_screening_rules(merchant.id, current.own.revision, text, &current.of_deployment).await {
-        Ok(_) => {}
-        Err(ScreeningRulesError::Mistakes(mistakes)) => return rejected(&current, in_words(&mistakes)),
-        Err(ScreeningRulesError::Changed) => {
-            return rejected(&self::current(&request).await?, vec![texts().rules_changed.to_owned()]);
-        }
-        Err(ScreeningRulesError::NoMerchant) => return Err(Refusal::NotFound("merchant")),
-        Err(ScreeningRulesError::Store(error)) => return Err(error.into()),
-    }
     let on = Some(request.fields.is_ticked("screening")).filter(|on| *on != merchant.screening.on);
-    let change = MerchantSettings { screening: on, ..MerchantSettings::default() };
-    merchants.set(merchant.id, change).await.map_err(refusal)?;
-    Ok(see(format!("/merchants/{}/screening?done=saved", merchant.id)))
+    let wanted = MerchantScreening { text: typed(&request), on };
+    let merchants = merchants(&request);
+    match merchants.set_screening(merchant.id, current.own.revision, wanted, &current.of_deployment).await {
+        Ok(_) => Ok(see(format!("/merchants/{}/screening?done=saved", merchant.id))),
+        Err(ScreeningRulesError::Mistakes(mistakes)) => rejected(&current, in_words(&mistakes)),
+        Err(ScreeningRulesError::Changed) => {
+            rejected(&self::current(&request).await?, vec![texts().rules_changed.to_owned()])
+        }
+        Err(ScreeningRulesError::NoMerchant) => Err(Refusal::NotFound("merchant")),
+        Err(ScreeningRulesError::Store(error)) => Err(error.into()),
+    }
 }
 
 /// Screens past payments again by the rules of the form. Changes nothing.

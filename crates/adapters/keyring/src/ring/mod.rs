@@ -2,7 +2,9 @@
 
 mod key_id;
 mod keys;
+mod operations;
 
 pub(crate) use key_id::RingKeyId;
 pub(crate) use keys::KeyRing;
 pub use keys::{KeyInfo, RELOAD_INTERVAL};
+pub(crate) use operations::ring_operations;

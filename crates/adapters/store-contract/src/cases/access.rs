@@ -166,7 +166,7 @@ pub async fn screening_rules_are_kept_beside_a_merchant(harness: Arc<Harness>) {
     let access = &harness.access;
     let nobody = MerchantId::new(fresh());
     assert_eq!(access.find_screening_rules(nobody).await, Ok(None));
-    assert_eq!(access.set_screening_rules(nobody, 0, None, audited()).await, Ok(ScreeningRulesChanged::Missing));
+    assert_eq!(access.set_screening_rules(nobody, 0, None, None, audited()).await, Ok(ScreeningRulesChanged::Missing));
     let mut new = new_merchant(false);
     new.merchant = new.merchant.edited(|parts| parts.screening.on = true).unwrap();
     access.insert_merchant(new.clone()).await.unwrap();
@@ -182,19 +182,24 @@ pub async fn screening_rules_are_kept_beside_a_merchant(harness: Arc<Harness>) {
     let long = format!("# größer 🛍️\n{}", "#".repeat(256 * 1024 - 20));
     for (revision, text) in [(0, Some("[weights]\n".to_owned())), (1, Some(long)), (2, None), (3, None)] {
         let entry = audit_entry(AuditAction::MerchantChange, Some(id), id);
-        let set = access.set_screening_rules(id, revision, text.clone(), entry).await;
+        let set = access.set_screening_rules(id, revision, text.clone(), None, entry).await;
         assert_eq!(set, Ok(ScreeningRulesChanged::Done));
         assert_eq!(known().await, (revision + 1, text), "a revision is never used twice, though there are no rules");
     }
     for stale in [0, 3, 5] {
         let entry = audit_entry(AuditAction::MerchantChange, Some(id), id);
-        let set = access.set_screening_rules(id, stale, Some("late".to_owned()), entry).await;
+        let set = access.set_screening_rules(id, stale, Some("late".to_owned()), Some(true), entry).await;
         assert_eq!(set, Ok(ScreeningRulesChanged::Stale));
     }
     assert_eq!(known().await, (4, None));
+    let entry = audit_entry(AuditAction::MerchantChange, Some(id), id);
+    let set = access.set_screening_rules(id, 4, Some("[weights]\n".to_owned()), Some(false), entry).await;
+    assert_eq!(set, Ok(ScreeningRulesChanged::Done));
+    let switched = access.find_merchant(id).await.unwrap().unwrap();
+    assert_eq!(switched.screening, ScreeningSettings { on: false, rules_revision: 5 }, "both in one step");
     let query = AuditQuery { scope: AuditScope::Merchant(id), limit: 100, ..AuditQuery::default() };
     let logged = harness.audit_log.search_audit_log(query).await.unwrap().entries;
-    assert_eq!(logged.len(), 5, "the merchant and four changes: what was not done is not on the audit log");
+    assert_eq!(logged.len(), 6, "the merchant and five changes: what was not done is not on the audit log");
     let none = MerchantScreeningRules { revision: 0, text: None };
     assert_eq!(access.find_screening_rules(other.id).await, Ok(Some(none)), "nobody else");
 }
@@ -204,7 +209,7 @@ pub async fn of_many_who_set_screening_rules_one_wins(harness: Arc<Harness>) {
     let setters: Vec<_> = (0..16)
         .map(|number| {
             let (harness, id, text) = (harness.clone(), merchant.id, Some(format!("# {number}")));
-            tokio::spawn(async move { harness.access.set_screening_rules(id, 0, text, audited()).await.unwrap() })
+            tokio::spawn(async move { harness.access.set_screening_rules(id, 0, text, None, audited()).await.unwrap() })
         })
         .collect();
     let mut won = Vec::new();

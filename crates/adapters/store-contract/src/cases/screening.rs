@@ -7,7 +7,8 @@ use dropin_ports::{
     VelocityHash,
 };
 use dropin_risk::{
-    FactText, Facts, IssuerChecks, Rules, Screening, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow,
+    FactText, Facts, IssuerChecks, Rules, Screening, ScreeningLabel, VelocityCounts, VelocityKey, VelocitySum,
+    VelocityWindow,
 };
 
 use crate::Harness;
@@ -47,7 +48,7 @@ impl Harness {
 
     async fn became(&self, order: OrderId, outcomes: &[PaymentTryOutcome]) {
         for outcome in outcomes {
-            assert_eq!(self.screening.count_outcome(order, *outcome).await, Ok(()));
+            assert_eq!(self.screening.count_outcome(order, *outcome, false).await, Ok(()));
         }
     }
 
@@ -135,9 +136,18 @@ pub async fn what_an_older_key_of_the_ring_counted_counts(harness: Arc<Harness>)
     let counted = harness.count_try(&new_try(merchant, at(4), &[newest.clone(), rotated(&new_card, 22)])).await;
     assert_eq!((of(&counted, VelocityKey::Device), of(&counted, VelocityKey::Card)), ((5, 2), (4, 1)));
     assert_eq!(sums(&counted, VelocityKey::Device)[1].counts.declines, 1);
+    // What is told later of tries that an older key counted: it is found by the next one, and so is who paid.
+    let late = harness.tried(merchant, at(4), std::slice::from_ref(&device)).await;
+    let settled = harness.tried(merchant, at(4), std::slice::from_ref(&device)).await;
+    harness.tried(merchant, at(4), std::slice::from_ref(&newest)).await;
+    harness.became(late, &[PaymentTryOutcome::Declined]).await;
+    harness.became(settled, &[PaymentTryOutcome::Paid]).await;
+    let counted = harness.count_try(&new_try(merchant, at(4), std::slice::from_ref(&newest))).await;
+    assert_eq!((of(&counted, VelocityKey::Device), counted.known_since), ((9, 2), Some(at(4))));
+    assert_eq!(sums(&counted, VelocityKey::Device)[1].counts.declines, 2);
     // Once the older keys are gone.
     let counted = harness.count_try(&new_try(merchant, at(5), &[HashedVelocityKey { former: vec![], ..newest }])).await;
-    assert_eq!(of(&counted, VelocityKey::Device), (6, 2), "it was moved under the newest");
+    assert_eq!(of(&counted, VelocityKey::Device), (10, 2), "it was moved under the newest");
 }
 
 pub async fn an_order_is_counted_once(harness: Arc<Harness>) {
@@ -157,7 +167,7 @@ pub async fn an_order_is_counted_once(harness: Arc<Harness>) {
 }
 
 pub async fn what_became_of_a_try_is_counted_in_its_order(harness: Arc<Harness>) {
-    use PaymentTryOutcome::{Blocked, Challenged, Declined, Paid};
+    use PaymentTryOutcome::{Authorized, Blocked, Challenged, Declined, Paid};
     let merchant = harness.merchant().await.0.id;
     for (number, (outcomes, declines, blocks)) in (1..).zip([
         (&[][..], 0, 0),
@@ -167,6 +177,8 @@ pub async fn what_became_of_a_try_is_counted_in_its_order(harness: Arc<Harness>)
         (&[Declined], 1, 0),
         (&[Declined, Challenged, Declined, Paid, Blocked], 1, 0),
         (&[Challenged, Paid], 0, 0),
+        (&[Challenged, Authorized], 0, 0),
+        (&[Authorized, Declined, Challenged], 0, 0),
         (&[Challenged, Paid, Paid, Declined, Challenged], 0, 0),
         (&[Paid, Declined], 0, 0),
         (&[Blocked], 0, 1),
@@ -177,7 +189,7 @@ pub async fn what_became_of_a_try_is_counted_in_its_order(harness: Arc<Harness>)
         let order = harness.tried(merchant, at(0), &keys).await;
         harness.became(order, outcomes).await;
         for of in keys {
-            let expected = VelocityCounts { tries: 1, declines, blocks, amount_cents: 10 };
+            let expected = VelocityCounts { tries: 1, declines, blocks, amount_cents: 10, ..VelocityCounts::default() };
             assert_eq!(harness.counted(merchant, at(1), &of).await, expected, "{outcomes:?} by {}", of.key);
         }
     }
@@ -189,6 +201,34 @@ pub async fn what_became_of_a_try_is_counted_in_its_order(harness: Arc<Harness>)
     harness.became(order, &[Declined]).await;
     let counted = harness.count_try(&new_try(merchant, at(3_001), &[device])).await;
     assert_eq!(sums(&counted, VelocityKey::Device).map(|sum| sum.counts.declines), [0, 1, 1]);
+}
+
+pub async fn what_an_alarm_asks_for_is_no_decline_of_the_merchants(harness: Arc<Harness>) {
+    use PaymentTryOutcome::{Authorized, Challenged, Declined, Paid};
+    let merchant = harness.merchant().await.0.id;
+    for (number, (outcomes, declines, challenges, passes)) in (1..).zip([
+        (&[Challenged][..], 1, 1, 0),
+        (&[Challenged, Challenged], 1, 1, 0),
+        (&[Challenged, Declined], 1, 1, 0),
+        (&[Challenged, Paid], 0, 1, 1),
+        (&[Challenged, Authorized, Paid], 0, 1, 1),
+        // What the issuer refused at once nobody was challenged for.
+        (&[Declined], 1, 0, 0),
+        (&[Paid], 0, 0, 0),
+    ]) {
+        let keys = [key(VelocityKey::Device, number), key(VelocityKey::Merchant, number)];
+        let order = harness.tried(merchant, at(0), &keys).await;
+        for outcome in outcomes {
+            harness.screening.count_outcome(order, *outcome, true).await.unwrap();
+        }
+        let [of_device, of_merchant] =
+            [harness.counted(merchant, at(1), &keys[0]).await, harness.counted(merchant, at(1), &keys[1]).await];
+        let plain = VelocityCounts { tries: 1, declines, amount_cents: 10, ..VelocityCounts::default() };
+        assert_eq!(of_device, plain, "{outcomes:?}");
+        let declines = if challenges == 0 { declines } else { 0 };
+        let expected = VelocityCounts { declines, alarm_challenges: challenges, alarm_passes: passes, ..plain };
+        assert_eq!(of_merchant, expected, "{outcomes:?}");
+    }
 }
 
 pub async fn counts_of_merchants_are_apart(harness: Arc<Harness>) {
@@ -232,7 +272,7 @@ pub async fn tries_at_once_each_hear_of_those_before(harness: Arc<Harness>) {
         .into_iter()
         .map(|order| {
             let store = harness.screening.clone();
-            tokio::spawn(async move { store.count_outcome(order, PaymentTryOutcome::Declined).await.unwrap() })
+            tokio::spawn(async move { store.count_outcome(order, PaymentTryOutcome::Declined, false).await.unwrap() })
         })
         .collect();
     for one in declined {
@@ -249,7 +289,8 @@ pub async fn who_has_paid_is_known_by_profile_or_browser(harness: Arc<Harness>) 
         harness.count_try(&new_try(merchant, at, keys)).await.known_since
     };
     let both = [profile.clone(), device.clone(), key(VelocityKey::Email, 3)];
-    for outcomes in [&[][..], &[PaymentTryOutcome::Declined], &[PaymentTryOutcome::Blocked]] {
+    use PaymentTryOutcome::{Authorized, Blocked, Declined};
+    for outcomes in [&[][..], &[Declined], &[Blocked], &[Authorized]] {
         let order = harness.tried(merchant, at(0), &both).await;
         harness.became(order, outcomes).await;
     }
@@ -293,7 +334,8 @@ fn facts(amount_cents: u64) -> Facts {
         issuer: IssuerChecks { code_matches: Some(false), ..IssuerChecks::default() },
         ..Facts::default()
     };
-    let counts = VelocityCounts { tries: 9, declines: 8, blocks: 7, amount_cents: 6 };
+    let counts =
+        VelocityCounts { tries: 9, declines: 8, blocks: 7, alarm_challenges: 4, alarm_passes: 3, amount_cents: 6 };
     facts.velocity.set(VelocityKey::Device, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 5 });
     facts
 }
@@ -378,6 +420,36 @@ pub async fn facts_go_after_their_time_and_the_decision_stays(harness: Arc<Harne
     assert_eq!((after.decision(), after.score()), (before.decision(), before.score()));
     assert_eq!((after.reasons(), after.rules()), (before.reasons(), before.rules()));
     assert!(!after.reasons().is_empty());
+}
+
+pub async fn what_people_decided_labels_a_screening(harness: Arc<Harness>) {
+    let [merchant, other] = [harness.merchant().await.0.id, harness.merchant().await.0.id];
+    let (all, of_other) = (screened(&harness, merchant, 4).await, screened(&harness, other, 1).await);
+    let decided = |order: OrderId, what: &str| {
+        let decide = format!(
+            "INSERT INTO history (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
+             SELECT merchant_id, subject_kind, subject_id, actor_kind, actor_name, '{what}', state_after, state_after, happened_at \
+             FROM history WHERE subject_id = '{order}'"
+        );
+        assert_eq!(harness.raw.execute(&decide), Ok(1), "it has begun and nothing else");
+    };
+    let list = async |since, limit| {
+        let listed = harness.screening.list_labelled_screenings(merchant, since, limit).await.unwrap();
+        let mut listed: Vec<_> =
+            listed.into_iter().map(|(screening, label)| (screening.facts().amount_cents, label)).collect();
+        listed.sort_by_key(|(amount, _)| *amount);
+        listed
+    };
+    assert_eq!(list(at(0), 100).await, [], "nobody has decided");
+    decided(all[0].0, "REVIEW_APPROVED");
+    decided(all[1].0, "REVIEW_DECLINED");
+    decided(all[2].0, "AUTHORIZE");
+    decided(of_other[0].0, "REVIEW_DECLINED");
+    let expected = [(Some(0), ScreeningLabel::Legitimate), (Some(1), ScreeningLabel::Fraud)];
+    assert_eq!((list(at(0), 100).await, list(at(10), 100).await), (expected.to_vec(), expected.to_vec()));
+    assert_eq!((list(at(11), 100).await.len(), list(at(0), 1).await.len()), (0, 1));
+    harness.screening.purge_screening(at(0), at(11), 100).await.unwrap();
+    assert_eq!(list(at(0), 100).await, [], "with the facts it goes");
 }
 
 pub async fn the_sweep_deletes_only_what_is_over(harness: Arc<Harness>) {

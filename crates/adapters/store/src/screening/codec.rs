@@ -8,10 +8,12 @@ use super::counts::{CardTag, KeyCounts, minute};
 use crate::fault::{Fault, corrupt};
 
 const FORMAT: u8 = 1;
+/// Of counts that have those of alarms, too.
+const COUNTS_FORMAT: u8 = 2;
 
 /// The counts as they are stored. Of each window the buckets follow each other by how many buckets lie between.
 pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
-    let mut bytes = vec![FORMAT];
+    let mut bytes = vec![COUNTS_FORMAT];
     for window in VelocityWindow::ALL {
         let buckets = counts.buckets.get(&window);
         put(&mut bytes, buckets.map_or(0, |buckets| size(buckets.len())));
@@ -20,7 +22,8 @@ pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
             let number = number_of(window, *start);
             put(&mut bytes, number.wrapping_sub(before).cast_unsigned());
             before = number;
-            for count in [counted.tries, counted.declines, counted.blocks] {
+            let of_alarms = [counted.alarm_challenges, counted.alarm_passes];
+            for count in [counted.tries, counted.declines, counted.blocks].into_iter().chain(of_alarms) {
                 put(&mut bytes, count.into());
             }
             put(&mut bytes, counted.amount_cents);
@@ -42,15 +45,19 @@ pub(super) fn decode_counts(bytes: &[u8]) -> Result<KeyCounts, Fault> {
     let read = |mut bytes: &[u8]| {
         let bytes = &mut bytes;
         let mut counts = KeyCounts::default();
-        if byte(bytes)? != FORMAT {
-            return None;
-        }
+        let has_alarms = match byte(bytes)? {
+            FORMAT => false,
+            COUNTS_FORMAT => true,
+            _ => return None,
+        };
         for window in VelocityWindow::ALL {
             let mut before = 0_i64;
             for _ in 0..number(bytes)? {
                 before = before.wrapping_add(number(bytes)?.cast_signed());
                 let [tries, declines, blocks] = [small(bytes)?, small(bytes)?, small(bytes)?];
-                let counted = VelocityCounts { tries, declines, blocks, amount_cents: number(bytes)? };
+                let [alarm_challenges, alarm_passes] = if has_alarms { [small(bytes)?, small(bytes)?] } else { [0; 2] };
+                let amount_cents = number(bytes)?;
+                let counted = VelocityCounts { tries, declines, blocks, alarm_challenges, alarm_passes, amount_cents };
                 counts.buckets.entry(window).or_default().insert(start_of(window, before)?, counted);
             }
         }
@@ -164,7 +171,10 @@ mod tests {
             for _ in 0..50 {
                 counts.count_try(at(number * 337), 123_456, Some(&card));
             }
-            counts.change(at(number * 337), |counts| (counts.declines, counts.blocks) = (300, 20_000));
+            counts.change(at(number * 337), |counts| {
+                (counts.declines, counts.blocks) = (300, 20_000);
+                (counts.alarm_challenges, counts.alarm_passes) = (300, 200);
+            });
         }
         counts
     }
@@ -180,7 +190,14 @@ mod tests {
             }
             assert!(decode_counts(&[bytes, vec![0]].concat()).is_err(), "too long");
         }
-        let extreme = VelocityCounts { tries: u32::MAX, declines: 0, blocks: 1, amount_cents: u64::MAX };
+        let extreme = VelocityCounts {
+            tries: u32::MAX,
+            declines: 0,
+            blocks: 1,
+            alarm_challenges: u32::MAX,
+            alarm_passes: 2,
+            amount_cents: u64::MAX,
+        };
         let mut counts = KeyCounts::default();
         counts.change(Timestamp::MIN, |counts| *counts = extreme);
         assert_eq!(decode_counts(&encode_counts(&counts)).unwrap(), counts);
@@ -194,11 +211,20 @@ mod tests {
             dropin_ports::HashedVelocityKey { key: VelocityKey::Card, hash: VelocityHash([9; 32]), former: vec![] };
         counts.count_try(Timestamp::from_micros(3_600_000_000), 300, Some(&card));
         counts.change(Timestamp::from_micros(3_660_000_000), |counts| counts.declines += 2);
-        let expected = [
+        let before_alarms = [
             1, 2, 60, 1, 0, 0, 172, 2, 1, 0, 2, 0, 0, 1, 12, 1, 2, 0, 172, 2, 1, 1, 1, 2, 0, 172, 2, 1, 60, 9, 9, 9, 9,
             9, 9, 9, 9, 0,
         ];
+        assert_eq!(decode_counts(&before_alarms).unwrap(), counts);
+        counts.change(Timestamp::from_micros(3_660_000_000), |counts| {
+            (counts.alarm_challenges, counts.alarm_passes) = (4, 3);
+        });
+        let expected = [
+            2, 2, 60, 1, 0, 0, 0, 0, 172, 2, 1, 0, 2, 0, 4, 3, 0, 1, 12, 1, 2, 0, 4, 3, 172, 2, 1, 1, 1, 2, 0, 4, 3,
+            172, 2, 1, 60, 9, 9, 9, 9, 9, 9, 9, 9, 0,
+        ];
         assert_eq!(encode_counts(&counts), expected);
+        assert_eq!(decode_counts(&expected).unwrap(), counts);
     }
 
     #[test]

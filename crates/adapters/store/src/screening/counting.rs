@@ -1,6 +1,6 @@
 //! Counting tries and what became of them, many at once: what is locked is locked once, and each try hears what was counted before it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use diesel::{Connection, PgConnection};
@@ -9,7 +9,9 @@ use dropin_ports::{CountedPaymentTry, HashedVelocityKey, NewPaymentTry, PaymentT
 use dropin_risk::{Velocity, VelocityKey, VelocityWindow};
 
 use super::codec::encode_counts;
-use super::rows::{ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Shopper, ShopperKey, TryState};
+use super::rows::{
+    ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Found, Shopper, ShopperKey, TryState, Wanted,
+};
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
@@ -23,7 +25,15 @@ pub(crate) enum Counting {
     /// A try.
     Try(NewPaymentTry),
     /// What became of one.
-    Outcome(OrderId, PaymentTryOutcome),
+    Outcome(ToldOutcome),
+}
+
+/// What became of the try of an Order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ToldOutcome {
+    pub(super) order: OrderId,
+    pub(super) outcome: PaymentTryOutcome,
+    pub(super) in_alarm: bool,
 }
 
 impl Work for Counting {
@@ -55,6 +65,19 @@ const fn names_shopper(key: VelocityKey) -> bool {
     matches!(key, VelocityKey::Profile | VelocityKey::Device)
 }
 
+/// Under what the shopper of a try may be known.
+fn shopper_keys(new: &NewPaymentTry) -> impl Iterator<Item = ShopperKey> {
+    let keys = new.keys.iter().filter(|key| names_shopper(key.key));
+    keys.flat_map(hashes).map(move |hash| (new.merchant_id, hash))
+}
+
+/// The rows that a try is counted in, or was under older keys of the ring.
+fn count_keys(new: &NewPaymentTry) -> impl Iterator<Item = CountKey> {
+    let merchant = new.merchant_id;
+    let of = move |key: VelocityKey| move |hash| CountKey { merchant, key, hash };
+    new.keys.iter().flat_map(move |key| hashes(key).map(of(key.key)))
+}
+
 /// What a try is known by, now and under older keys of the ring.
 fn hashes(key: &HashedVelocityKey) -> impl Iterator<Item = VelocityHash> {
     std::iter::once(key.hash).chain(key.former.iter().copied())
@@ -63,12 +86,22 @@ fn hashes(key: &HashedVelocityKey) -> impl Iterator<Item = VelocityHash> {
 fn count(rows: &mut impl CountRows, all: &[&Counting]) -> Result<Vec<CountedPaymentTry>, Fault> {
     let tries: Vec<_> =
         all.iter().filter_map(|one| if let Counting::Try(new) = one { Some(new) } else { None }).collect();
-    let mut new_tries = if tries.is_empty() { HashSet::new() } else { rows.insert_tries(&tries)? };
     let mut outcomes = Outcomes::of(rows, all)?;
-    let mut shoppers = Shoppers::of(rows, &tries)?;
+    let wanted = Wanted {
+        tries: &tries,
+        shoppers: tries.iter().flat_map(|new| shopper_keys(new)).collect(),
+        counts: tries
+            .iter()
+            .flat_map(|new| count_keys(new))
+            .chain(outcomes.steps.iter().flat_map(Step::count_keys))
+            .collect(),
+    };
+    let Found { mut new_tries, shoppers, counts } =
+        if wanted.is_empty() { Found::default() } else { rows.begin(&wanted)? };
+    let mut shoppers = Shoppers::of(shoppers, &tries);
     shoppers.pay(&outcomes.paid);
     shoppers.write(rows)?;
-    let mut counts = Counts::lock(rows, &tries, &outcomes.steps)?;
+    let mut counts = Counts(counts);
     let mut answers = Vec::with_capacity(all.len());
     for one in all {
         answers.push(match one {
@@ -77,7 +110,7 @@ fn count(rows: &mut impl CountRows, all: &[&Counting]) -> Result<Vec<CountedPaym
                 let velocity = counts.count(new, new_tries.remove(&new.order_id));
                 CountedPaymentTry { velocity, known_since: shoppers.known_since(new) }
             }
-            Counting::Outcome(..) => CountedPaymentTry::default(),
+            Counting::Outcome(_) => CountedPaymentTry::default(),
         });
     }
     for step in std::mem::take(&mut outcomes.steps) {
@@ -91,6 +124,7 @@ fn count(rows: &mut impl CountRows, all: &[&Counting]) -> Result<Vec<CountedPaym
 struct Step {
     counted: CountedTry,
     to: TryState,
+    in_alarm: bool,
 }
 
 /// What became of tries.
@@ -103,24 +137,22 @@ struct Outcomes {
 impl Outcomes {
     /// Locks the tries and writes their states down.
     fn of(rows: &mut impl CountRows, all: &[&Counting]) -> Result<Self, Fault> {
-        let told = all.iter().filter_map(|one| {
-            if let Counting::Outcome(order, outcome) = one { Some((*order, *outcome)) } else { None }
-        });
+        let told = all.iter().filter_map(|one| if let Counting::Outcome(told) = one { Some(*told) } else { None });
         let told: Vec<_> = told.collect();
         if told.is_empty() {
             return Ok(Self::default());
         }
-        let mut found = rows.lock_tries(&told.iter().map(|(order, _)| *order).collect())?;
+        let mut found = rows.lock_tries(&told.iter().map(|told| told.order).collect())?;
         let (mut outcomes, mut states) = (Self::default(), BTreeMap::new());
-        for (order, outcome) in told {
+        for ToldOutcome { order, outcome, in_alarm } in told {
             let Some(counted) = found.get_mut(&order) else { continue };
             let Some(to) = next_state(counted.state, outcome) else { continue };
-            if to == TryState::Paid {
+            if outcome == PaymentTryOutcome::Paid {
                 let named = counted.keys.iter().filter(|(key, _)| names_shopper(*key));
                 outcomes.paid.extend(named.map(|(_, hash)| ((counted.merchant, *hash), counted.at)));
             }
             let before = CountedTry { keys: counted.keys.clone(), ..*counted };
-            outcomes.steps.push(Step { counted: before, to });
+            outcomes.steps.push(Step { counted: before, to, in_alarm });
             counted.state = to;
             states.insert(order, to);
         }
@@ -137,7 +169,9 @@ const fn next_state(state: TryState, outcome: PaymentTryOutcome) -> Option<TrySt
         (TryState::Tried, PaymentTryOutcome::Blocked) => Some(TryState::Blocked),
         (TryState::Tried, PaymentTryOutcome::Challenged) => Some(TryState::Challenged),
         (TryState::Tried | TryState::Challenged, PaymentTryOutcome::Declined) => Some(TryState::Declined),
-        (TryState::Tried | TryState::Challenged, PaymentTryOutcome::Paid) => Some(TryState::Paid),
+        (TryState::Tried | TryState::Challenged, PaymentTryOutcome::Authorized | PaymentTryOutcome::Paid) => {
+            Some(TryState::Paid)
+        }
         _ => None,
     }
 }
@@ -152,20 +186,12 @@ struct Shoppers {
 }
 
 impl Shoppers {
-    fn of(rows: &mut impl CountRows, tries: &[&NewPaymentTry]) -> Result<Self, Fault> {
-        let named = |new: &NewPaymentTry| -> Vec<ShopperKey> {
-            let keys = new.keys.iter().filter(|key| names_shopper(key.key));
-            keys.flat_map(hashes).map(|hash| (new.merchant_id, hash)).collect()
-        };
-        let wanted: BTreeSet<_> = tries.iter().flat_map(|new| named(new)).collect();
-        if wanted.is_empty() {
-            return Ok(Self::default());
-        }
-        let mut shoppers = Self { found: rows.find_shoppers(&wanted)?, ..Self::default() };
+    fn of(found: HashMap<ShopperKey, Shopper>, tries: &[&NewPaymentTry]) -> Self {
+        let mut shoppers = Self { found, ..Self::default() };
         for new in tries {
             shoppers.see(new);
         }
-        Ok(shoppers)
+        shoppers
     }
 
     /// Notes that a shopper was seen again, under the newest key of the ring.
@@ -213,18 +239,6 @@ impl Shoppers {
 struct Counts(HashMap<CountKey, CountRow>);
 
 impl Counts {
-    fn lock(rows: &mut impl CountRows, tries: &[&NewPaymentTry], steps: &[Step]) -> Result<Self, Fault> {
-        let of_try = |new: &NewPaymentTry| -> Vec<CountKey> {
-            let of_key = |key: &HashedVelocityKey| -> Vec<_> {
-                hashes(key).map(|hash| CountKey { merchant: new.merchant_id, key: key.key, hash }).collect()
-            };
-            new.keys.iter().flat_map(of_key).collect()
-        };
-        let wanted = tries.iter().flat_map(|new| of_try(new)).chain(steps.iter().flat_map(Step::count_keys));
-        let wanted: BTreeSet<_> = wanted.collect();
-        if wanted.is_empty() { Ok(Self(HashMap::new())) } else { rows.lock_counts(&wanted).map(Self) }
-    }
-
     /// Counts a try, unless it was counted before, and tells what its keys have by now.
     fn count(&mut self, new: &NewPaymentTry, is_new: bool) -> Velocity {
         let card = new.keys.iter().find(|key| key.key == VelocityKey::Card);
@@ -261,8 +275,15 @@ impl Counts {
         for of in step.count_keys() {
             let row = self.0.entry(of).or_default();
             row.is_changed = true;
+            let by_alarm = step.in_alarm && of.key == VelocityKey::Merchant;
             row.counts.change(step.counted.at, |counts| match (step.counted.state, step.to) {
                 (_, TryState::Blocked) => counts.blocks = counts.blocks.saturating_add(1),
+                (_, TryState::Challenged) if by_alarm => {
+                    counts.alarm_challenges = counts.alarm_challenges.saturating_add(1);
+                }
+                (TryState::Challenged, TryState::Paid) if by_alarm => {
+                    counts.alarm_passes = counts.alarm_passes.saturating_add(1);
+                }
                 (TryState::Challenged, TryState::Declined) => {}
                 (_, TryState::Challenged | TryState::Declined) => counts.declines = counts.declines.saturating_add(1),
                 (TryState::Challenged, TryState::Paid) => counts.declines = counts.declines.saturating_sub(1),

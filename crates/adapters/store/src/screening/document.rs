@@ -1,14 +1,15 @@
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, Text};
+use diesel::sql_types::{Array, BigInt, Nullable, Text};
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
-use dropin_risk::Screening;
+use dropin_order::OrderTrigger;
+use dropin_risk::{Screening, ScreeningLabel};
 use serde_json::{Map, Value};
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::screening;
-use crate::sql::{Id, Instant, SqlId};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::worker_pool::{Batchable, TxOutcome, Work};
 
@@ -50,6 +51,20 @@ statement! {
         ON CONFLICT (order_id) DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts RETURNING order_id";
     returns SqlId;
 }
+
+statement! {
+    /// Screenings of Orders about which a person has decided, and how.
+    Labelled { merchant: Id => SqlId, since: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres LABELLED;
+    sqlite LABELLED;
+    returns (SqlId, Text, Nullable<Text>, Text);
+}
+
+const LABELLED: &str = "SELECT screening.order_id, screening.verdict, screening.facts, history.what \
+    FROM screening JOIN history ON history.subject_id = screening.order_id \
+    WHERE screening.merchant_id = ? AND screening.ordered_at >= ? AND screening.facts IS NOT NULL \
+        AND history.what IN ('REVIEW_APPROVED', 'REVIEW_DECLINED') \
+    ORDER BY screening.ordered_at DESC, screening.order_id DESC LIMIT ?";
 
 impl Keeping {
     /// Takes the screening apart into what stays and what is deleted first.
@@ -146,4 +161,22 @@ pub(super) fn list(
         .load(connection)
         .in_table("screening")?;
     found.into_iter().map(read).collect()
+}
+
+/// The screenings of Orders about which a person has decided, newest first.
+pub(super) fn list_labelled(
+    connection: &mut AnyConnection,
+    merchant: MerchantId,
+    since: Timestamp,
+    limit: u32,
+) -> Result<Vec<(Screening, ScreeningLabel)>, Fault> {
+    let labelled = Labelled { merchant: Id(merchant.uuid()), since: Instant(since), limit: limit.into() };
+    let found: Vec<(Id, String, Option<String>, String)> =
+        on_each!(connection, inner => labelled.load(inner)).in_table("screening")?;
+    let label = |(order, verdict, facts, what): (Id, String, Option<String>, String)| {
+        let is_fraud = what == OrderTrigger::ReviewDeclined.as_str();
+        let label = if is_fraud { ScreeningLabel::Fraud } else { ScreeningLabel::Legitimate };
+        Ok((read((order, verdict, facts))?.1, label))
+    };
+    found.into_iter().map(label).collect()
 }

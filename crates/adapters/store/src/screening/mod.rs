@@ -13,9 +13,10 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{CountedPaymentTry, NewPaymentTry, PaymentTryOutcome, ScreeningStore, StoreError};
-use dropin_risk::Screening;
+use dropin_risk::{Screening, ScreeningLabel};
 
 pub(crate) use counting::Counting;
+use counting::ToldOutcome;
 pub(crate) use document::Keeping;
 
 use crate::fault::{Fault, InTable};
@@ -47,8 +48,13 @@ impl ScreeningStore for Store {
         self.run_batched(Counting::Try(payment_try)).await
     }
 
-    async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome) -> Result<(), StoreError> {
-        self.run_batched(Counting::Outcome(order, outcome)).await.map(drop)
+    async fn count_outcome(
+        &self,
+        order: OrderId,
+        outcome: PaymentTryOutcome,
+        in_alarm: bool,
+    ) -> Result<(), StoreError> {
+        self.run_batched(Counting::Outcome(ToldOutcome { order, outcome, in_alarm })).await.map(drop)
     }
 
     async fn put_screening(
@@ -74,11 +80,20 @@ impl ScreeningStore for Store {
         self.read(move |connection| document::list(connection, merchant, since, limit)).await
     }
 
+    async fn list_labelled_screenings(
+        &self,
+        merchant: MerchantId,
+        since: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<(Screening, ScreeningLabel)>, StoreError> {
+        self.read(move |connection| document::list_labelled(connection, merchant, since, limit)).await
+    }
+
     async fn purge_screening(&self, now: Timestamp, facts_before: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        self.write(move |connection| {
-            let purged = purge::purge(connection, now, facts_before, limit)?;
-            Ok(TxOutcome::Commit(u32::try_from(purged).unwrap_or(u32::MAX)))
-        })
-        .await
+        let mut purged = 0_usize;
+        for over in purge::over(now, facts_before) {
+            purged += self.write(move |connection| over.delete(connection, limit).map(TxOutcome::Commit)).await?;
+        }
+        Ok(u32::try_from(purged).unwrap_or(u32::MAX))
     }
 }

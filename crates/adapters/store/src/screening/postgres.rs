@@ -1,32 +1,56 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Binary, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
 use dropin_kernel::{MerchantId, OrderId};
-use dropin_ports::NewPaymentTry;
 
 use super::codec::{decode_counts, encode_keys};
 use super::rows::{
-    ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Shopper, ShopperKey, TryState, read_hash, read_shopper,
-    read_try,
+    ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Found, Shopper, ShopperKey, TryState, Wanted, read_hash,
+    read_shopper, read_try,
 };
 use crate::fault::{Fault, InTable, corrupt};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::statement;
 
 statement! {
-    /// Writes tries down, and tells whose Orders had none.
-    InsertTries<'a> {
+    /// Writes tries down and tells whose Orders had none (their id alone), who has paid before (without a kind), and the rows of counts, which it locks.
+    ///
+    /// Rows are looked for one by one, in the order in which they are asked for: so each is found by its key, whatever the statistics say, and locked in
+    /// that order.
+    Begin<'a> {
         orders: Vec<Id> => Array<SqlId>,
         merchants: Vec<Id> => Array<SqlId>,
         times: Vec<Instant> => Array<SqlInstant>,
         keys: &'a [Vec<u8>] => Array<Binary>,
+        count_merchants: Vec<Id> => Array<SqlId>,
+        count_kinds: Vec<&'a str> => Array<Text>,
+        count_hashes: Vec<&'a [u8]> => Array<Binary>,
+        shopper_merchants: Vec<Id> => Array<SqlId>,
+        shopper_hashes: Vec<&'a [u8]> => Array<Binary>,
     }
-    on Pg, PgConnection, "INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, state) \
-        SELECT input_row.*, 'TRIED' FROM unnest(?, ?, ?, ?) AS input_row (order_id, merchant_id, tried_at, keys) \
-        ORDER BY order_id ON CONFLICT (order_id) DO NOTHING RETURNING order_id";
-    returns SqlId;
+    on Pg, PgConnection, "WITH new_try AS ( \
+        INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, state) \
+            SELECT input_row.*, 'TRIED' FROM unnest(?, ?, ?, ?) AS input_row (order_id, merchant_id, tried_at, keys) \
+            ORDER BY order_id ON CONFLICT (order_id) DO NOTHING RETURNING order_id), \
+        locked AS MATERIALIZED (SELECT found.* FROM unnest(?, ?, ?) AS input_row (merchant_id, kind, hash) CROSS JOIN LATERAL ( \
+            SELECT c.merchant_id, c.kind, c.hash, c.revision, c.counts FROM velocity_count AS c \
+            WHERE c.merchant_id = input_row.merchant_id AND c.kind = input_row.kind AND c.hash = input_row.hash FOR UPDATE) AS found) \
+        SELECT order_id, NULL::TEXT, NULL::BYTEA, NULL::BIGINT, NULL::BYTEA, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ FROM new_try \
+        UNION ALL SELECT merchant_id, kind, hash, revision, counts, NULL, NULL FROM locked \
+        UNION ALL SELECT found.merchant_id, NULL, found.hash, NULL, NULL, found.first_paid_at, found.seen_at \
+            FROM unnest(?, ?) AS input_row (merchant_id, hash) CROSS JOIN LATERAL ( \
+                SELECT * FROM known_shopper AS k WHERE k.merchant_id = input_row.merchant_id AND k.hash = input_row.hash LIMIT 1) AS found";
+    returns (
+        SqlId,
+        Nullable<Text>,
+        Nullable<Binary>,
+        Nullable<BigInt>,
+        Nullable<Binary>,
+        Nullable<SqlInstant>,
+        Nullable<SqlInstant>,
+    );
 }
 
 statement! {
@@ -42,14 +66,6 @@ statement! {
     SetStates<'a> { orders: Vec<Id> => Array<SqlId>, states: Vec<&'a str> => Array<Text>, }
     on Pg, PgConnection, "UPDATE payment_try SET state = input_row.state \
         FROM unnest(?, ?) AS input_row (order_id, state) WHERE payment_try.order_id = input_row.order_id";
-}
-
-statement! {
-    /// Who has paid before.
-    FindShoppers<'a> { merchants: Vec<Id> => Array<SqlId>, hashes: Vec<&'a [u8]> => Array<Binary>, }
-    on Pg, PgConnection, "SELECT merchant_id, hash, first_paid_at, seen_at FROM known_shopper \
-        JOIN unnest(?, ?) AS input_row (merchant_id, hash) USING (merchant_id, hash)";
-    returns (SqlId, Binary, SqlInstant, SqlInstant);
 }
 
 statement! {
@@ -75,19 +91,6 @@ statement! {
 }
 
 statement! {
-    /// Locks rows of counts, one by one in the order in which they are asked for: so each is found by its key, whatever the statistics say.
-    LockCounts<'a> {
-        merchants: Vec<Id> => Array<SqlId>,
-        kinds: Vec<&'a str> => Array<Text>,
-        hashes: Vec<&'a [u8]> => Array<Binary>,
-    }
-    on Pg, PgConnection, "SELECT found.* FROM unnest(?, ?, ?) AS input_row (merchant_id, kind, hash) CROSS JOIN LATERAL ( \
-        SELECT c.merchant_id, c.kind, c.hash, c.revision, c.counts FROM velocity_count AS c \
-        WHERE c.merchant_id = input_row.merchant_id AND c.kind = input_row.kind AND c.hash = input_row.hash FOR UPDATE) AS found";
-    returns (SqlId, Text, Binary, BigInt, Binary);
-}
-
-statement! {
     /// Writes rows of counts in the order in which they are given; one that another transaction has made meanwhile is left out.
     PutCounts<'a> {
         merchants: Vec<Id> => Array<SqlId>,
@@ -105,28 +108,49 @@ statement! {
         WHERE velocity_count.revision = excluded.revision - 1";
 }
 
-fn read_counts(
-    (merchant, kind, hash, revision, counts): (Id, String, Vec<u8>, i64, Vec<u8>),
-) -> Result<(CountKey, CountRow), Fault> {
-    let merchant = MerchantId::new(merchant.0);
-    let key = kind.parse().map_err(|_unknown| corrupt("velocity_count", "the kind is unknown"))?;
-    let hash = read_hash(&hash, "velocity_count")?;
-    let counts = decode_counts(&counts)?;
-    Ok((CountKey { merchant, key, hash }, CountRow { revision, counts, is_changed: false }))
+/// A row of [`Begin`].
+type BegunRow = (Id, Option<String>, Option<Vec<u8>>, Option<i64>, Option<Vec<u8>>, Option<Instant>, Option<Instant>);
+
+impl Found {
+    fn add(&mut self, row: BegunRow) -> Result<(), Fault> {
+        let (id, kind, hash, revision, counts, first_paid_at, seen_at) = row;
+        match (kind, hash, revision, counts, first_paid_at, seen_at) {
+            (None, None, ..) => drop(self.new_tries.insert(OrderId::new(id.0))),
+            (Some(kind), Some(hash), Some(revision), Some(counts), ..) => {
+                let key = kind.parse().map_err(|_unknown| corrupt("velocity_count", "the kind is unknown"))?;
+                let of = CountKey { merchant: MerchantId::new(id.0), key, hash: read_hash(&hash, "velocity_count")? };
+                let row = CountRow { revision, counts: decode_counts(&counts)?, is_changed: false };
+                self.counts.insert(of, row);
+            }
+            (None, Some(hash), _, _, Some(first_paid_at), Some(seen_at)) => {
+                self.shoppers.extend([read_shopper((id, hash, first_paid_at, seen_at))?]);
+            }
+            _ => return Err(corrupt("velocity_count", "a column is empty")),
+        }
+        Ok(())
+    }
 }
 
 impl CountRows for PgConnection {
-    fn insert_tries(&mut self, tries: &[&NewPaymentTry]) -> Result<HashSet<OrderId>, Fault> {
+    fn begin(&mut self, wanted: &Wanted<'_>) -> Result<Found, Fault> {
+        let Wanted { tries, shoppers, counts } = wanted;
         let keys: Vec<_> =
             tries.iter().map(|one| encode_keys(one.keys.iter().map(|key| (key.key, &key.hash)))).collect();
-        let insert = InsertTries {
+        let begin = Begin {
             orders: tries.iter().map(|one| Id(one.order_id.uuid())).collect(),
             merchants: tries.iter().map(|one| Id(one.merchant_id.uuid())).collect(),
             times: tries.iter().map(|one| Instant(one.at)).collect(),
             keys: &keys,
+            count_merchants: counts.iter().map(|of| Id(of.merchant.uuid())).collect(),
+            count_kinds: counts.iter().map(|of| of.key.as_str()).collect(),
+            count_hashes: counts.iter().map(|of| of.hash.0.as_slice()).collect(),
+            shopper_merchants: shoppers.iter().map(|(merchant, _)| Id(merchant.uuid())).collect(),
+            shopper_hashes: shoppers.iter().map(|(_, hash)| hash.0.as_slice()).collect(),
         };
-        let inserted: Vec<Id> = insert.load(self).in_table("payment_try")?;
-        Ok(inserted.into_iter().map(|id| OrderId::new(id.0)).collect())
+        let rows: Vec<BegunRow> = begin.load(self).in_table("velocity_count")?;
+        let mut found = Found::default();
+        rows.into_iter().try_for_each(|row| found.add(row))?;
+        Ok(found)
     }
 
     fn lock_tries(&mut self, orders: &BTreeSet<OrderId>) -> Result<HashMap<OrderId, CountedTry>, Fault> {
@@ -142,15 +166,6 @@ impl CountRows for PgConnection {
         };
         set.execute(self)?;
         Ok(())
-    }
-
-    fn find_shoppers(&mut self, shoppers: &BTreeSet<ShopperKey>) -> Result<HashMap<ShopperKey, Shopper>, Fault> {
-        let find = FindShoppers {
-            merchants: shoppers.iter().map(|(merchant, _)| Id(merchant.uuid())).collect(),
-            hashes: shoppers.iter().map(|(_, hash)| hash.0.as_slice()).collect(),
-        };
-        let found: Vec<_> = find.load(self).in_table("known_shopper")?;
-        found.into_iter().map(read_shopper).collect()
     }
 
     fn put_shoppers(&mut self, shoppers: &BTreeMap<ShopperKey, Shopper>) -> Result<(), Fault> {
@@ -171,16 +186,6 @@ impl CountRows for PgConnection {
         };
         delete.execute(self)?;
         Ok(())
-    }
-
-    fn lock_counts(&mut self, keys: &BTreeSet<CountKey>) -> Result<HashMap<CountKey, CountRow>, Fault> {
-        let lock = LockCounts {
-            merchants: keys.iter().map(|key| Id(key.merchant.uuid())).collect(),
-            kinds: keys.iter().map(|key| key.key.as_str()).collect(),
-            hashes: keys.iter().map(|key| key.hash.0.as_slice()).collect(),
-        };
-        let found: Vec<_> = lock.load(self).in_table("velocity_count")?;
-        found.into_iter().map(read_counts).collect()
     }
 
     fn put_counts(&mut self, changed: &[ChangedCounts]) -> Result<(), Fault> {

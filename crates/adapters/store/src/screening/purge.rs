@@ -1,4 +1,5 @@
-//! Deleting what is over. On PostgreSQL rows that somebody counts in at the moment are passed over, so that nobody waits for the sweep and it for nobody.
+//! Deleting what is over, each kind of row in a transaction of its own. On PostgreSQL rows that somebody counts in at the moment are passed over, so that
+//! the sweep waits for nobody. Who counts in a row that is just being deleted waits for that one statement.
 
 use diesel::RunQueryDsl;
 use diesel::sql_types::BigInt;
@@ -47,21 +48,47 @@ statement! {
         WHERE facts IS NOT NULL AND ordered_at < ? ORDER BY ordered_at LIMIT ?)";
 }
 
-/// Deletes what is over at `now`, and facts from before `facts_before`, so many rows of each; how many.
-pub(super) fn purge(
-    connection: &mut AnyConnection,
-    now: Timestamp,
-    facts_before: Timestamp,
-    limit: u32,
-) -> Result<usize, Fault> {
-    let (day, limit) = (VelocityWindow::Day, i64::from(limit));
-    let counts = DeleteCounts { over: Instant(now), limit };
-    let tries = DeleteTries { before: Instant(now.minus(day.span()).minus(day.bucket())), limit };
-    let shoppers = DeleteShoppers { before: Instant(now.minus(KNOWN_SHOPPER_LIFETIME)), limit };
-    let facts = DeleteFacts { before: Instant(facts_before), limit };
-    let mut purged = on_each!(connection, inner => counts.execute(inner))?;
-    purged += on_each!(connection, inner => tries.execute(inner))?;
-    purged += on_each!(connection, inner => shoppers.execute(inner))?;
-    purged += on_each!(connection, inner => facts.execute(inner))?;
-    Ok(purged)
+/// Rows of one kind that are over: since when, or from before when.
+pub(super) enum Over {
+    Counts(Timestamp),
+    Tries(Timestamp),
+    Shoppers(Timestamp),
+    Facts(Timestamp),
+}
+
+/// What is over at `now`, and facts from before `facts_before`.
+pub(super) fn over(now: Timestamp, facts_before: Timestamp) -> [Over; 4] {
+    let day = VelocityWindow::Day;
+    [
+        Over::Counts(now),
+        Over::Tries(now.minus(day.span()).minus(day.bucket())),
+        Over::Shoppers(now.minus(KNOWN_SHOPPER_LIFETIME)),
+        Over::Facts(facts_before),
+    ]
+}
+
+impl Over {
+    /// Deletes so many of them; how many it was.
+    pub(super) fn delete(&self, connection: &mut AnyConnection, limit: u32) -> Result<usize, Fault> {
+        let limit = i64::from(limit);
+        let deleted = match *self {
+            Self::Counts(over) => {
+                let delete = DeleteCounts { over: Instant(over), limit };
+                on_each!(connection, inner => delete.execute(inner))
+            }
+            Self::Tries(before) => {
+                let delete = DeleteTries { before: Instant(before), limit };
+                on_each!(connection, inner => delete.execute(inner))
+            }
+            Self::Shoppers(before) => {
+                let delete = DeleteShoppers { before: Instant(before), limit };
+                on_each!(connection, inner => delete.execute(inner))
+            }
+            Self::Facts(before) => {
+                let delete = DeleteFacts { before: Instant(before), limit };
+                on_each!(connection, inner => delete.execute(inner))
+            }
+        };
+        Ok(deleted?)
+    }
 }

@@ -106,10 +106,32 @@ pub(super) struct Shopper {
     pub(super) seen_at: Timestamp,
 }
 
+/// What the counting of a batch begins with.
+pub(super) struct Wanted<'a> {
+    pub(super) tries: &'a [&'a NewPaymentTry],
+    pub(super) shoppers: BTreeSet<ShopperKey>,
+    pub(super) counts: BTreeSet<CountKey>,
+}
+
+impl Wanted<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.tries.is_empty() && self.shoppers.is_empty() && self.counts.is_empty()
+    }
+}
+
+/// What there was of it.
+#[derive(Default)]
+pub(super) struct Found {
+    /// Orders of tries that were not written down before.
+    pub(super) new_tries: HashSet<OrderId>,
+    pub(super) shoppers: HashMap<ShopperKey, Shopper>,
+    pub(super) counts: HashMap<CountKey, CountRow>,
+}
+
 /// The rows on one of the databases, within a transaction.
 pub(super) trait CountRows {
-    /// Writes tries down, and tells whose Orders had none yet.
-    fn insert_tries(&mut self, tries: &[&NewPaymentTry]) -> Result<HashSet<OrderId>, Fault>;
+    /// Writes tries down, looks for who has paid before, and locks the rows of counts that there are, in their order.
+    fn begin(&mut self, wanted: &Wanted<'_>) -> Result<Found, Fault>;
 
     /// Locks tries and tells what is known of them.
     fn lock_tries(&mut self, orders: &BTreeSet<OrderId>) -> Result<HashMap<OrderId, CountedTry>, Fault>;
@@ -117,17 +139,11 @@ pub(super) trait CountRows {
     /// Writes down how far tries have been counted.
     fn set_states(&mut self, states: &BTreeMap<OrderId, TryState>) -> Result<(), Fault>;
 
-    /// Who of them has paid before.
-    fn find_shoppers(&mut self, shoppers: &BTreeSet<ShopperKey>) -> Result<HashMap<ShopperKey, Shopper>, Fault>;
-
     /// Writes down who has paid. The first time and the last sight stay, whatever is written.
     fn put_shoppers(&mut self, shoppers: &BTreeMap<ShopperKey, Shopper>) -> Result<(), Fault>;
 
     /// Forgets shoppers.
     fn delete_shoppers(&mut self, shoppers: &BTreeSet<ShopperKey>) -> Result<(), Fault>;
-
-    /// Locks the rows of counts that there are.
-    fn lock_counts(&mut self, keys: &BTreeSet<CountKey>) -> Result<HashMap<CountKey, CountRow>, Fault>;
 
     /// Writes rows of counts in the order of their keys; [`Fault::Retry`] when one came to be meanwhile.
     fn put_counts(&mut self, changed: &[ChangedCounts]) -> Result<(), Fault>;

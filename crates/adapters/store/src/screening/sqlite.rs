@@ -1,14 +1,14 @@
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Text};
 use diesel::sqlite::Sqlite;
 use dropin_kernel::OrderId;
-use dropin_ports::NewPaymentTry;
 
 use super::codec::{decode_counts, encode_keys};
 use super::rows::{
-    ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Shopper, ShopperKey, TryState, read_shopper, read_try,
+    ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Found, Shopper, ShopperKey, TryState, Wanted,
+    read_shopper, read_try,
 };
 use crate::fault::{Fault, InTable};
 use crate::schema::{known_shopper, payment_try, velocity_count};
@@ -55,18 +55,45 @@ statement! {
             counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until";
 }
 
+/// Looks for a profile or browser that has paid.
+macro_rules! find_shopper {
+    ($key:expr) => {{
+        let (merchant, hash) = $key;
+        known_shopper::table.find((Id(merchant.uuid()), hash.0.as_slice()))
+    }};
+}
+
+/// Looks for a row of counts.
+macro_rules! find_counts {
+    ($key:expr) => {{
+        let CountKey { merchant, key, hash } = $key;
+        let row = velocity_count::table.find((Id(merchant.uuid()), key.as_str(), hash.0.as_slice()));
+        row.select((velocity_count::revision, velocity_count::counts))
+    }};
+}
+
 /// There is one writer at a time, whose transaction is the lock.
 impl CountRows for SqliteConnection {
-    fn insert_tries(&mut self, tries: &[&NewPaymentTry]) -> Result<HashSet<OrderId>, Fault> {
-        let mut inserted = HashSet::new();
-        for one in tries {
+    fn begin(&mut self, wanted: &Wanted<'_>) -> Result<Found, Fault> {
+        let mut found = Found::default();
+        for one in wanted.tries {
             let keys = encode_keys(one.keys.iter().map(|key| (key.key, &key.hash)));
             let (order, merchant) = (Id(one.order_id.uuid()), Id(one.merchant_id.uuid()));
             if (InsertTry { order, merchant, at: Instant(one.at), keys: &keys }.execute(self)?) == 1 {
-                inserted.insert(one.order_id);
+                found.new_tries.insert(one.order_id);
             }
         }
-        Ok(inserted)
+        for shopper in &wanted.shoppers {
+            let row = find_shopper!(shopper).first(self).optional().in_table("known_shopper")?;
+            found.shoppers.extend(row.map(read_shopper).transpose()?);
+        }
+        for of in &wanted.counts {
+            let row: Option<(i64, Vec<u8>)> = find_counts!(of).first(self).optional().in_table("velocity_count")?;
+            if let Some((revision, counts)) = row {
+                found.counts.insert(*of, CountRow { revision, counts: decode_counts(&counts)?, is_changed: false });
+            }
+        }
+        Ok(found)
     }
 
     fn lock_tries(&mut self, orders: &BTreeSet<OrderId>) -> Result<HashMap<OrderId, CountedTry>, Fault> {
@@ -97,19 +124,6 @@ impl CountRows for SqliteConnection {
         Ok(())
     }
 
-    fn find_shoppers(&mut self, shoppers: &BTreeSet<ShopperKey>) -> Result<HashMap<ShopperKey, Shopper>, Fault> {
-        let mut found = HashMap::new();
-        for (merchant, hash) in shoppers {
-            let row = known_shopper::table
-                .find((Id(merchant.uuid()), hash.0.as_slice()))
-                .first(self)
-                .optional()
-                .in_table("known_shopper")?;
-            found.extend(row.map(read_shopper).transpose()?);
-        }
-        Ok(found)
-    }
-
     fn put_shoppers(&mut self, shoppers: &BTreeMap<ShopperKey, Shopper>) -> Result<(), Fault> {
         for ((merchant, hash), Shopper { first_paid_at, seen_at }) in shoppers {
             let (first, seen) = (Instant(*first_paid_at), Instant(*seen_at));
@@ -125,22 +139,6 @@ impl CountRows for SqliteConnection {
         Ok(())
     }
 
-    fn lock_counts(&mut self, keys: &BTreeSet<CountKey>) -> Result<HashMap<CountKey, CountRow>, Fault> {
-        let mut found = HashMap::new();
-        for of in keys {
-            let row: Option<(i64, Vec<u8>)> = velocity_count::table
-                .find((Id(of.merchant.uuid()), of.key.as_str(), of.hash.0.as_slice()))
-                .select((velocity_count::revision, velocity_count::counts))
-                .first(self)
-                .optional()
-                .in_table("velocity_count")?;
-            if let Some((revision, counts)) = row {
-                found.insert(*of, CountRow { revision, counts: decode_counts(&counts)?, is_changed: false });
-            }
-        }
-        Ok(found)
-    }
-
     fn put_counts(&mut self, changed: &[ChangedCounts]) -> Result<(), Fault> {
         for ChangedCounts { of, revision, counts, until } in changed {
             let put = PutCounts {
@@ -154,5 +152,41 @@ impl CountRows for SqliteConnection {
             put.execute(self)?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dropin_kernel::MerchantId;
+    use dropin_kernel::uuid::Uuid;
+    use dropin_ports::VelocityHash;
+    use dropin_risk::VelocityKey;
+
+    use super::*;
+
+    #[derive(QueryableByName)]
+    struct Step {
+        #[diesel(sql_type = Text)]
+        detail: String,
+    }
+
+    #[test]
+    fn shoppers_and_counts_are_found_by_their_keys() {
+        let mut connection = SqliteConnection::establish(":memory:").unwrap();
+        crate::migrate::sqlite(&mut connection).unwrap();
+        let shopper = (MerchantId::new(Uuid::from_u128(1)), VelocityHash([7; 32]));
+        let of = CountKey { merchant: shopper.0, key: VelocityKey::Device, hash: shopper.1 };
+        let queries = [
+            diesel::debug_query::<Sqlite, _>(&find_shopper!(&shopper)).to_string(),
+            diesel::debug_query::<Sqlite, _>(&find_counts!(&of)).to_string(),
+        ];
+        for query in queries {
+            let query = format!("EXPLAIN QUERY PLAN {query}");
+            let plan: Vec<Step> = diesel::sql_query(&query).load(&mut connection).unwrap();
+            let steps: Vec<_> = plan.into_iter().map(|step| step.detail).collect();
+            let [step] = &steps[..] else { panic!("{query}: {steps:?}") };
+            let by_key = ["merchant_id=? AND hash=?", "merchant_id=? AND kind=? AND hash=?"];
+            assert!(step.starts_with("SEARCH ") && by_key.iter().any(|key| step.contains(key)), "{query}: {step}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use dropin_risk::{VelocityKey, VelocityWindow};
 use dropin_store::Store;
 use dropin_store_contract::fresh;
 
-/// A try with one key that all tries have, and one of its own.
+/// A try with one key that all tries have, and two of its own.
 pub(crate) fn new_try(merchant: MerchantId) -> NewPaymentTry {
     let key = |key, number: u128| {
         let mut hash = [0; 32];
@@ -17,7 +17,11 @@ pub(crate) fn new_try(merchant: MerchantId) -> NewPaymentTry {
         order_id: OrderId::new(fresh()),
         merchant_id: merchant,
         at: Timestamp::from_micros(1_790_000_000_123_456),
-        keys: vec![key(VelocityKey::Card, fresh().as_u128()), key(VelocityKey::Merchant, 0)],
+        keys: vec![
+            key(VelocityKey::Card, fresh().as_u128()),
+            key(VelocityKey::Device, fresh().as_u128()),
+            key(VelocityKey::Merchant, 0),
+        ],
         amount_cents: 1,
     }
 }

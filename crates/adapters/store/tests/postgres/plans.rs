@@ -159,6 +159,33 @@ async fn counting_a_try_does_not_read_the_other_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn counting_a_try_does_not_read_the_other_shoppers() {
+    let (database, store) = migrated();
+    let raw = RawPostgres::open(&database.url());
+    freeze_statistics(&raw, "known_shopper");
+    raw.execute("ANALYZE known_shopper").unwrap();
+    let merchant = MerchantId::new(fresh());
+    let count = async || {
+        for _ in 0..RUNS {
+            store.count_try(new_try(merchant)).await.unwrap();
+        }
+    };
+    count().await;
+    // Their merchant does not matter here.
+    raw.execute("SET session_replication_role = replica").unwrap();
+    raw.execute(&format!(
+        "INSERT INTO known_shopper (merchant_id, hash, first_paid_at, seen_at) \
+         SELECT '{merchant}', sha256(number::text::bytea), now(), now() FROM generate_series(1, {UNRELATED_ROWS}) AS number"
+    ))
+    .unwrap();
+    count().await;
+    let read = "SELECT sum(idx_tup_read)::bigint + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'known_shopper') \
+        FROM pg_stat_user_indexes WHERE relname = 'known_shopper'";
+    let read = counted(&database, &store, read);
+    assert!(read < UNRELATED_ROWS, "{read} rows were read to know the shoppers of {} tries", 2 * RUNS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn looking_for_a_card_does_not_read_the_other_orders() {
     let (database, store) = migrated();
     let (url, database) = (database.url(), Arc::new(database));

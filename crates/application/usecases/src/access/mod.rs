@@ -27,7 +27,7 @@ pub use endpoints::{EndpointAdded, EndpointUpdate, SecretRotated};
 pub use failures::FailureLimit;
 pub use known::KnownMerchants;
 pub use merchants::{CreateMerchant, MerchantAccount, MerchantCreated};
-pub use screening_rules::{ScreeningRulesError, ScreeningRulesSet};
+pub use screening_rules::{MerchantScreening, ScreeningRulesError, ScreeningRulesSet};
 pub use users::{PasswordRotated, UserAdded};
 
 /// Longest time for which a password or secret that was replaced counts beside the new one: it should end some day.

@@ -1,22 +1,24 @@
-//! The authorization flow of the drop-in and of server-to-server checkouts: resolve the payment instrument, prepare, call, settle.
+//! The authorization flow of the drop-in and of server-to-server checkouts: prepare, screen, call, settle.
 
-use dropin_card::{CardHash, ClientFacts, Scheme, StashContents, StashedData, StashedKind};
-use dropin_catalogue::{Class, MethodRefusal, Offered};
+use std::time::Instant;
+
+use dropin_card::{CardHash, ClientFacts, StashContents, StashedData};
+use dropin_catalogue::Class;
 use dropin_contract::{Consent, Contract, ContractStateKind, ContractTrigger};
-use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
+use dropin_kernel::{Change, Timestamp};
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger, transfer_reference};
 use dropin_ports::{
     Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, ContractUse, KeyUse, KeyringError, NewHistoryEntry,
-    Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore,
-    StashUse, StashVault, StoreError, StoredCredentialPayment, Subject, VerificationCode,
+    Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashKey, StashStore, StashVault,
+    StoreError, StoredCredentialPayment, Subject,
 };
 use dropin_risk::{Decision, language_country, time_zone_country};
 use dropin_session::{Session, SessionTransition};
 
 use super::decide::DecisionPolicy;
+use super::instrument::{PaymentInstrument, code_alone};
 use super::screened::ScreenedReply;
 use super::{Asker, Conclusion, Payments, after_asking};
-use crate::catalogue::Purchase;
 use crate::screening::{InstrumentFacts, ScreenedPayment, ScreeningSubject};
 use crate::wallet::WalletOffers;
 
@@ -29,30 +31,6 @@ pub(super) struct AuthorizationFlow<'a> {
     pub(super) return_base: &'a str,
     /// Says which merchants take wallets' tokens.
     pub(super) wallets: &'a WalletOffers,
-}
-
-/// Who pays, and what.
-pub(super) struct Buyer<'a> {
-    pub(super) purchase: Purchase<'a>,
-    pub(super) fingerprint: &'a str,
-}
-
-/// The payment method, and the stash entry that the payment uses up.
-pub(super) struct PaymentInstrument {
-    pub(super) method: Offered,
-    pub(super) stash: Option<StashUse>,
-}
-
-/// Why a payment instrument cannot be used.
-pub(super) enum PaymentInstrumentError {
-    /// About the stashed card.
-    Card(Violation),
-    /// About the method.
-    Method(Violation),
-    /// The stashed card's key cannot be used now. Nothing was written down, so the same request may come again.
-    Keyring(KeyringError),
-    /// The store failed.
-    Store(StoreError),
 }
 
 /// An attempt that is about to be prepared.
@@ -121,76 +99,7 @@ pub(super) struct Prepared {
     client: ClientFacts,
 }
 
-/// What is said of a PaymentMethod that may not be used.
-pub(super) fn not_offered(refusal: MethodRefusal) -> Violation {
-    Violation::new("PaymentMethod", ViolationCode::NotAllowed, refusal.to_string())
-}
-
 impl AuthorizationFlow<'_> {
-    /// The method of the stashed card or wallet's token, which must be usable here.
-    pub(super) async fn card(
-        &self,
-        buyer: &Buyer<'_>,
-        stash_id: &str,
-        now: Timestamp,
-    ) -> Result<PaymentInstrument, PaymentInstrumentError> {
-        let key = buyer.stash_key(stash_id);
-        let found = self.stash.peek_stash(&key, now).await.map_err(PaymentInstrumentError::Store)?;
-        let refuse = |code, why: &str| PaymentInstrumentError::Card(Violation::new("StashId", code, why));
-        let StashFound { summary, key_id } = found.ok_or_else(not_stashed)?;
-        if !summary.usable {
-            let why = "the card's number, expiry or code is not valid: stash it again, corrected";
-            return Err(refuse(ViolationCode::Invalid, why));
-        }
-        let why = match summary.kind {
-            StashedKind::Card(_) => "cards of this scheme are not accepted for this payment: use another card",
-            StashedKind::Wallet(_) => "is a wallet's token, which is not accepted for this payment: use a card",
-        };
-        let id = summary.kind.method_id().ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
-        let method = buyer.purchase.stashed(&self.payments.catalogue, id);
-        let method = method.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
-        if method.is_token() {
-            let (merchant, offers) = (buyer.purchase.merchant.id, buyer.purchase.offers(&self.payments.catalogue));
-            if !self.wallets.takes_token(merchant, &offers).await.map_err(PaymentInstrumentError::Store)? {
-                return Err(refuse(ViolationCode::NotAllowed, why));
-            }
-        }
-        // A payment that begins with a card that cannot be opened would fail, and its reference would be used up.
-        self.vault.check_key(&key_id).map_err(PaymentInstrumentError::Keyring)?;
-        Ok(PaymentInstrument { method, stash: Some(StashUse { key, summary }) })
-    }
-
-    /// The verification code that waits for a stored card of this scheme (docs/SPECIFICATION.md#saved-card-payment).
-    pub(super) async fn code(
-        &self,
-        buyer: &Buyer<'_>,
-        stash_id: &str,
-        scheme: Scheme,
-        now: Timestamp,
-    ) -> Result<StashUse, PaymentInstrumentError> {
-        let key = buyer.stash_key(stash_id);
-        let found = self.stash.read_stash(&key, now).await.map_err(PaymentInstrumentError::Store)?;
-        let (summary, sealed) = found.ok_or_else(not_stashed)?;
-        let opened = self.vault.open(&sealed, &key).map_err(PaymentInstrumentError::Keyring)?;
-        let code = code_alone(&opened.data).filter(|code| code.expose().len() == scheme.code_length());
-        if code.is_none() {
-            let why = format!(
-                "must hold the {} digits of the saved card's verification code, and nothing else: stash {{\"VerificationCode\"}} again",
-                scheme.code_length()
-            );
-            return Err(PaymentInstrumentError::Card(Violation::new("StashId", ViolationCode::Invalid, why)));
-        }
-        Ok(StashUse { key, summary })
-    }
-
-    /// The method without a card that has this id, which must be usable here.
-    pub(super) fn method(&self, buyer: &Buyer<'_>, id: &str) -> Result<PaymentInstrument, PaymentInstrumentError> {
-        let method = buyer.purchase.method(&self.payments.catalogue, id);
-        method
-            .map(|method| PaymentInstrument { method, stash: None })
-            .map_err(|refusal| PaymentInstrumentError::Method(not_offered(refusal)))
-    }
-
     /// The Order, with what only a transfer needs.
     fn start(&self, new: NewOrder, instrument: &PaymentInstrument, round: u32, now: Timestamp) -> Order {
         let order = Order::start(new, now);
@@ -313,7 +222,7 @@ impl AuthorizationFlow<'_> {
                 let unasked = prepared.unasked(decision, &method_data);
                 is_in_vain = unasked == Some(DeclineReason::AuthenticationFailed);
                 let answer = match unasked {
-                    Some(reason) => ProcessorReply::Declined { reason, retryable: false, credential: None },
+                    Some(reason) => self.decline_unasked(reason).await,
                     None => self.ask(&prepared, method_data, decision).await,
                 };
                 (answer, screened)
@@ -386,30 +295,21 @@ impl AuthorizationFlow<'_> {
             country: Some(prepared.country.clone()),
             challenge: decision.asks_authentication(),
         };
-        self.payments.processor.authorize(request).await
-    }
-}
-
-impl Buyer<'_> {
-    fn stash_key(&self, stash_id: &str) -> StashKey {
-        StashKey {
-            merchant_id: self.purchase.merchant.id,
-            stash_id: stash_id.to_owned(),
-            fingerprint: self.fingerprint.to_owned(),
+        let is_card = !matches!(request.method_data, PaymentMethodData::Method(_));
+        let begun = Instant::now();
+        let answer = self.payments.processor.authorize(request).await;
+        if is_card && matches!(answer, ProcessorReply::Declined { .. } | ProcessorReply::Approved { .. }) {
+            self.payments.screening.answered_after(begun.elapsed());
         }
+        answer
     }
-}
 
-fn not_stashed() -> PaymentInstrumentError {
-    let why = "is not stashed for this browser, was used before, or has expired";
-    PaymentInstrumentError::Card(Violation::new("StashId", ViolationCode::NotFound, why))
-}
-
-/// The code of an entry that holds nothing else.
-fn code_alone(data: &StashedData) -> Option<VerificationCode> {
-    match data {
-        StashedData::Card(card) if card.is_code_alone() => card.expose_verification_code().parse().ok(),
-        StashedData::Card(_) | StashedData::WalletToken(_) => None,
+    /// What stands for the answer of a processor that is not asked. A block comes no sooner than an answer would.
+    async fn decline_unasked(&self, reason: DeclineReason) -> ProcessorReply {
+        if reason == DeclineReason::Blocked {
+            self.payments.screening.wait_as_for_processor().await;
+        }
+        ProcessorReply::Declined { reason, retryable: false, credential: None }
     }
 }
 

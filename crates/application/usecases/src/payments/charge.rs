@@ -7,8 +7,9 @@ use dropin_money::Amount;
 use dropin_order::NewOrder;
 use dropin_ports::{Actor, CheckoutRecord, ContractName, KeyUse, StoreError, StoredCredentialPayment};
 
-use super::authorization_flow::{Attempt, AttemptContract, PaymentInstrument, PrepareOutcome, not_offered};
+use super::authorization_flow::{Attempt, AttemptContract, PrepareOutcome};
 use super::checkout::{CheckoutError, Checkouts};
+use super::instrument::{PaymentInstrument, not_offered};
 use super::{Conclusion, CredentialError, MAX_CAS_RETRIES, busy, response};
 use crate::access::Caller;
 use crate::catalogue::Purchase;

@@ -14,9 +14,8 @@ use dropin_ports::{
 };
 use dropin_risk::Rules;
 
-use super::authorization_flow::{
-    Attempt, AuthorizationFlow, Buyer, PaymentInstrument, PaymentInstrumentError, PrepareOutcome, not_offered,
-};
+use super::authorization_flow::{Attempt, AuthorizationFlow, PrepareOutcome};
+use super::instrument::{Buyer, PaymentInstrument, PaymentInstrumentError, not_offered};
 use super::{MAX_CAS_RETRIES, Payments, busy};
 use crate::access::Caller;
 use crate::catalogue::Purchase;

@@ -11,8 +11,9 @@ use dropin_ports::{Actor, CheckoutRecord, KeyUse, StoreError};
 use dropin_risk::Rules;
 use dropin_validation::Text;
 
-use super::authorization_flow::{Attempt, AttemptContract, PaymentInstrument, PrepareOutcome};
+use super::authorization_flow::{Attempt, AttemptContract, PrepareOutcome};
 use super::checkout::{CheckoutAsk, CheckoutError, Checkouts};
+use super::instrument::PaymentInstrument;
 use super::{MAX_CAS_RETRIES, busy, response};
 use crate::access::Caller;
 use crate::idempotency::IdempotentOutcome;

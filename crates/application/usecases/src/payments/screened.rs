@@ -5,13 +5,13 @@ use dropin_ports::{Payment, PaymentTryOutcome, ProcessorReply, StoreError};
 use dropin_risk::{Decision, IssuerChecks};
 
 use super::{Conclusion, Payments};
-use crate::screening::{ScreenedPayment, outcome_of};
+use crate::screening::{CountableOutcome, ScreenedPayment};
 
 /// What the processor says of an authorization, as it is written down.
 pub(super) struct ScreenedReply {
     pub(super) reply: ProcessorReply,
     /// What is counted once it is.
-    pub(super) outcome: Option<PaymentTryOutcome>,
+    pub(super) outcome: Option<CountableOutcome>,
 }
 
 impl Payments {
@@ -46,7 +46,7 @@ impl Payments {
                 let checks = issuer_checks(&answer);
                 let asks = screened.decision().asks_authentication() && self.rules(order).is_card();
                 if asks && checks.authenticated != Some(true) {
-                    self.screening.challenge_missing();
+                    self.screening.unchallenged();
                 }
                 self.screening.screen_again(order, screened, checks).await
             }
@@ -57,19 +57,19 @@ impl Payments {
             Decision::Review => held(order, answer),
             Decision::Block => blocked(held(order, answer)),
         };
-        ScreenedReply { outcome: outcome_of(&screened.screening, &reply), reply }
+        ScreenedReply { outcome: screened.countable(order, &reply), reply }
     }
 
     /// Counts what became of a payment that was screened, where the answer is what was written.
-    pub(super) async fn count_outcome(&self, conclusion: &Conclusion, outcome: Option<PaymentTryOutcome>) {
-        let Some(outcome) = outcome else { return };
-        let is_written = match outcome {
-            PaymentTryOutcome::Paid => conclusion.state == OpState::Approved,
+    pub(super) async fn count_outcome(&self, conclusion: &Conclusion, outcome: Option<CountableOutcome>) {
+        let Some(counted) = outcome else { return };
+        let is_written = match counted.outcome {
+            PaymentTryOutcome::Authorized | PaymentTryOutcome::Paid => conclusion.state == OpState::Approved,
             PaymentTryOutcome::Declined | PaymentTryOutcome::Blocked => conclusion.state == OpState::Declined,
             PaymentTryOutcome::Challenged => conclusion.state.is_open(),
         };
         if is_written {
-            self.screening.count_outcome(conclusion.order.id, outcome).await;
+            self.screening.count_outcome(conclusion.order.id, counted).await;
         }
     }
 }

@@ -11,9 +11,8 @@ use dropin_wire::RequestError;
 use dropin_wire::checkout::ConsentRequest;
 use dropin_wire::shopper::SubmitMeans;
 
-use super::authorization_flow::{
-    Attempt, AttemptContract, Buyer, PaymentInstrument, PaymentInstrumentError, PrepareOutcome, Prepared,
-};
+use super::authorization_flow::{Attempt, AttemptContract, PrepareOutcome, Prepared};
+use super::instrument::{Buyer, PaymentInstrument, PaymentInstrumentError};
 use super::saved_cards::ContractOffer;
 use super::shopper::{AttemptFailure, Progress, Shopper, purchase};
 use super::{CredentialError, MAX_CAS_RETRIES, corrupt};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{Clock, Metric, MetricSample, MetricSource};
-use dropin_risk::{Decision, Factor, ReasonCode, Screening};
+use dropin_risk::{Decision, Screening};
 
 /// How often a failure of one part is logged at most.
 const LOG_PAUSE: Duration = Duration::from_secs(60);
@@ -30,13 +30,10 @@ pub(super) enum ScreeningPart {
     Keep,
     /// Count what became of the try.
     Outcome,
-    /// Have the shopper authenticate.
-    Challenge,
 }
 
 impl ScreeningPart {
-    const ALL: [Self; 7] =
-        [Self::Rates, Self::Keys, Self::Count, Self::Rules, Self::Keep, Self::Outcome, Self::Challenge];
+    const ALL: [Self; 6] = [Self::Rates, Self::Keys, Self::Count, Self::Rules, Self::Keep, Self::Outcome];
 
     const fn name(self) -> &'static str {
         match self {
@@ -46,7 +43,6 @@ impl ScreeningPart {
             Self::Rules => "rules",
             Self::Keep => "keep",
             Self::Outcome => "outcome",
-            Self::Challenge => "challenge",
         }
     }
 
@@ -59,39 +55,54 @@ impl ScreeningPart {
                 "merchants are not told what it decided, and a payment that ends in another process is not held for a review"
             }
             Self::Outcome => "a decline or a payment is missing in the counts",
-            Self::Challenge => {
-                "a payment was taken that nobody was challenged for: see whether the processor knows Challenge"
-            }
         }
     }
 }
 
+/// How often something happened that is logged seldom.
 #[derive(Default)]
-struct Failures {
+struct Occurrences {
     count: AtomicU64,
     /// Microseconds since 1970 of the last log line.
     logged: AtomicU64,
+}
+
+impl Occurrences {
+    /// Counts one; whether it is to be logged.
+    fn note(&self, now: Timestamp) -> bool {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let (at, logged) = (u64::try_from(now.micros()).unwrap_or(0), self.logged.load(Ordering::Relaxed));
+        let is_due = logged == 0 || LOG_PAUSE.as_micros() <= u128::from(at.saturating_sub(logged));
+        is_due && self.logged.compare_exchange(logged, at, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
 }
 
 /// What a process counts of its screening.
 pub struct ScreeningMetrics {
     clock: Arc<dyn Clock>,
     decisions: [AtomicU64; Decision::ALL.len()],
-    failures: [Failures; ScreeningPart::ALL.len()],
+    failures: [Occurrences; ScreeningPart::ALL.len()],
+    /// Cards that were approved without the challenge that was asked for.
+    unchallenged: Occurrences,
     /// Merchants whose declines jump, and when that was seen last.
     alarms: Mutex<HashMap<MerchantId, Timestamp>>,
 }
 
 impl ScreeningMetrics {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, decisions: Default::default(), failures: Default::default(), alarms: Mutex::default() }
+        Self {
+            clock,
+            decisions: Default::default(),
+            failures: Default::default(),
+            unchallenged: Occurrences::default(),
+            alarms: Mutex::default(),
+        }
     }
 
     /// Counts a decision before the processor is asked; tells of an alarm when it begins.
     pub(super) fn decided(&self, merchant: MerchantId, screening: &Screening, now: Timestamp) {
         self.decisions[screening.decision() as usize].fetch_add(1, Ordering::Relaxed);
-        let mut reasons = screening.reasons().iter();
-        if !reasons.any(|reason| reason.code == ReasonCode::Factor(Factor::MerchantAlarm)) {
+        if !screening.is_in_alarm() {
             return;
         }
         let mut alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,14 +118,17 @@ impl ScreeningMetrics {
 
     /// Counts a failure. It is logged once in a minute, without anything of the payment.
     pub(super) fn failed(&self, part: ScreeningPart, why: &str) {
-        let failures = &self.failures[part as usize];
-        failures.count.fetch_add(1, Ordering::Relaxed);
-        let (at, logged) =
-            (u64::try_from(self.clock.now().micros()).unwrap_or(0), failures.logged.load(Ordering::Relaxed));
-        let is_due = logged == 0 || LOG_PAUSE.as_micros() <= u128::from(at.saturating_sub(logged));
-        let takes_turn = || failures.logged.compare_exchange(logged, at, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        if is_due && takes_turn() {
+        if self.failures[part as usize].note(self.clock.now()) {
             log::error!(part = part.name(), why; "screening: it goes on without a part: {}", part.consequence());
+        }
+    }
+
+    /// Counts a card that was approved without word of the authentication that was asked for.
+    pub(super) fn unchallenged(&self) {
+        if self.unchallenged.note(self.clock.now()) {
+            log::warn!(
+                "screening: the processor approved a card without saying that the shopper authenticated, as it was asked to; see whether it knows Challenge"
+            );
         }
     }
 
@@ -141,8 +155,13 @@ impl ScreeningMetrics {
             ),
             Metric::counters(
                 "dropin_screening_failures_total",
-                "How often screening went on without a part: the rate of a currency, hashes, counts, keeping what it decided, or the challenge that it asked for.",
+                "How often screening went on without a part: the rate of a currency, hashes, counts, rules, keeping what it decided.",
                 failures.collect(),
+            ),
+            Metric::counter(
+                "dropin_screening_unchallenged_total",
+                "Cards that the processor approved without word of the authentication that screening asked for.",
+                read(&self.unchallenged.count),
             ),
             Metric::gauge(
                 "dropin_screening_alarms",

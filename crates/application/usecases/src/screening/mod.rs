@@ -5,15 +5,17 @@ mod dry_run;
 mod metrics;
 mod outcome;
 mod payment_screening;
+mod report;
 mod retention;
 mod rules;
 mod subject;
 
 pub use dry_run::{MAX_DRY_RUN, dry_run_screening};
 pub use metrics::ScreeningMetrics;
-pub(crate) use outcome::outcome_of;
+pub(crate) use outcome::CountableOutcome;
 pub(crate) use payment_screening::ScreenedPayment;
 pub use payment_screening::{PaymentScreening, SCREENING_DEADLINE};
+pub use report::{MAX_REPORTED, report_screening};
 pub use retention::ScreeningRetention;
 pub use rules::ScreeningRules;
 pub(crate) use subject::{InstrumentFacts, ScreeningSubject};

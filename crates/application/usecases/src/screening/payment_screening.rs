@@ -1,6 +1,7 @@
 //! Screens a payment before the processor is asked, and again by what the issuer said.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dropin_access::Merchant;
@@ -8,8 +9,7 @@ use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::Order;
 use dropin_ports::{
-    Clock, CountedPaymentTry, IpCountries, NewPaymentTry, PaymentTryOutcome, RateStore, ScreeningStore, StoreError,
-    VelocityKeyring,
+    Clock, CountedPaymentTry, IpCountries, NewPaymentTry, RateStore, ScreeningStore, StoreError, VelocityKeyring,
 };
 use dropin_rates::Table;
 use dropin_risk::{Decision, Facts, IssuerChecks, Rules, Screening};
@@ -17,7 +17,7 @@ use tokio::time::timeout_at;
 
 use super::metrics::ScreeningPart;
 use super::subject::{InstrumentFacts, ScreeningSubject};
-use super::{ScreeningMetrics, ScreeningRules};
+use super::{CountableOutcome, ScreeningMetrics, ScreeningRules};
 use crate::access::KnownMerchants;
 use crate::recent::{Recalled, Recent};
 
@@ -25,6 +25,8 @@ use crate::recent::{Recalled, Recent};
 pub const SCREENING_DEADLINE: Duration = Duration::from_millis(1_900);
 /// How much of it counting may take: what was decided then still has time to be kept.
 const COUNTING_DEADLINE: Duration = Duration::from_millis(900);
+/// Longest that a blocked payment waits, as one does that the processor is asked about.
+const LONGEST_BLOCK: Duration = Duration::from_secs(3);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Screens payments. Clones share what they count.
@@ -39,12 +41,15 @@ pub struct PaymentScreening {
     ip_countries: Option<Arc<dyn IpCountries>>,
     metrics: Arc<ScreeningMetrics>,
     table: Arc<Recent<(), Arc<Table>>>,
+    /// Microseconds that the processor took for the last answer about a card.
+    processor_took: Arc<AtomicU64>,
 }
 
 /// A payment that was screened, until its outcome is written.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenedPayment {
-    pub(crate) screening: Screening,
+    /// `None` where it was kept and cannot be read: a person has to look at the payment.
+    pub(super) screening: Option<Screening>,
     /// The rules that decided, where this process knows them.
     rules: Option<Arc<Rules>>,
     /// Whether it is in the store.
@@ -70,6 +75,7 @@ impl PaymentScreening {
             ip_countries: None,
             metrics,
             table: Arc::default(),
+            processor_took: Arc::default(),
         }
     }
 
@@ -101,12 +107,15 @@ impl PaymentScreening {
         self.metrics.clone()
     }
 
-    /// What screening made of an Order of the merchant's; `None` when it was not screened.
+    /// What screening made of an Order of the merchant's; `None` when it was not screened, or what was kept cannot be read: the Order is shown without it.
     ///
     /// # Errors
-    /// [`StoreError`].
+    /// [`StoreError`] when the store cannot be asked now.
     pub async fn find(&self, merchant: MerchantId, order: OrderId) -> Result<Option<Screening>, StoreError> {
-        self.store.find_screening(merchant, order).await
+        match self.store.find_screening(merchant, order).await {
+            Err(StoreError::Corrupt { .. }) => Ok(None),
+            found => found,
+        }
     }
 
     /// Counts the try and decides. Whatever fails is left out.
@@ -130,7 +139,7 @@ impl PaymentScreening {
         let screening = subject.rules.screen(facts);
         self.metrics.decided(order.merchant_id, &screening, now);
         let is_kept = self.keep(order, &screening, deadline).await;
-        ScreenedPayment { screening, rules: Some(subject.rules.clone()), is_kept }
+        ScreenedPayment { screening: Some(screening), rules: Some(subject.rules.clone()), is_kept }
     }
 
     async fn count(
@@ -199,15 +208,16 @@ impl PaymentScreening {
     /// What was kept of an Order's screening when its authorization began, perhaps by another process.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be asked now. What it cannot read any more counts as no screening: a payment is never stuck for that.
+    /// [`StoreError`] when the store cannot be asked now. What it cannot read, perhaps of a newer program, counts as a REVIEW: a payment is never stuck
+    /// for that, and none is let through.
     pub(crate) async fn find_screened(&self, order: &Order) -> Result<Option<ScreenedPayment>, StoreError> {
         match self.store.find_screening(order.merchant_id, order.id).await {
-            Ok(found) => Ok(found.map(|screening| ScreenedPayment { screening, rules: None, is_kept: true })),
+            Ok(found) => Ok(found.map(|screening| ScreenedPayment::of_kept(Some(screening)))),
             Err(error @ (StoreError::Unavailable(_) | StoreError::OutcomeUnknown)) => Err(error),
             Err(error @ (StoreError::Corrupt { .. } | StoreError::Refused(_))) => {
                 let order = order.id.to_string();
-                log::error!(order = order.as_str(), error:% = error; "what screening made of an Order cannot be read: its payment is not held for a review");
-                Ok(None)
+                log::error!(order = order.as_str(), error:% = error; "what screening made of an Order cannot be read: an approval of it is held for a person to look at");
+                Ok(Some(ScreenedPayment::of_kept(None)))
             }
         }
     }
@@ -221,6 +231,7 @@ impl PaymentScreening {
     ) -> ScreenedPayment {
         let deadline = tokio::time::Instant::now() + SCREENING_DEADLINE;
         let mut screened = screened;
+        let Some(before) = screened.screening.clone() else { return screened };
         if issuer != IssuerChecks::default() && screened.rules.is_none() {
             let merchant = self.within(deadline, ScreeningPart::Rules, self.merchants.find(order.merchant_id)).await;
             screened.rules = match merchant.flatten() {
@@ -232,40 +243,54 @@ impl PaymentScreening {
             };
         }
         let rules = screened.rules.as_ref().filter(|_| issuer != IssuerChecks::default());
-        let again = rules.map(|rules| rules.screen(Facts { issuer, ..screened.screening.facts().clone() }));
-        if let Some(again) = again.filter(|again| screened.screening.decision() < again.decision()) {
-            (screened.screening, screened.is_kept) = (again, false);
+        let again = rules.map(|rules| rules.screen(Facts { issuer, ..before.facts().clone() }));
+        if let Some(again) = again.filter(|again| before.decision() < again.decision()) {
+            (screened.screening, screened.is_kept) = (Some(again), false);
         }
         self.kept(order, screened).await
     }
 
     /// Keeps what could not be kept before the processor was asked: whichever program ends the payment has to know of it.
     pub(crate) async fn kept(&self, order: &Order, mut screened: ScreenedPayment) -> ScreenedPayment {
-        if !screened.is_kept {
+        if let Some(screening) = screened.screening.as_ref().filter(|_| !screened.is_kept) {
             let deadline = tokio::time::Instant::now() + SCREENING_DEADLINE;
-            screened.is_kept = self.keep(order, &screened.screening, deadline).await;
+            screened.is_kept = self.keep(order, screening, deadline).await;
         }
         screened
     }
 
-    /// Notes that a payment was approved though its shopper was to authenticate, and nobody says that it happened.
-    pub(crate) fn challenge_missing(&self) {
-        self.metrics.failed(
-            ScreeningPart::Challenge,
-            "the processor approved a card without saying that the shopper authenticated",
-        );
+    /// Counts that a card was approved though its shopper was to authenticate, and nobody says that it happened.
+    pub(crate) fn unchallenged(&self) {
+        self.metrics.unchallenged();
     }
 
     /// Counts what became of a payment, once that is written.
-    pub(crate) async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome) {
+    pub(crate) async fn count_outcome(&self, order: OrderId, counted: CountableOutcome) {
+        let CountableOutcome { outcome, in_alarm } = counted;
         let deadline = tokio::time::Instant::now() + SCREENING_DEADLINE;
-        self.within(deadline, ScreeningPart::Outcome, self.store.count_outcome(order, outcome)).await;
+        self.within(deadline, ScreeningPart::Outcome, self.store.count_outcome(order, outcome, in_alarm)).await;
+    }
+
+    /// Notes how long the processor took to answer about a card.
+    pub(crate) fn answered_after(&self, took: Duration) {
+        self.processor_took.store(u64::try_from(took.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// Waits as long as the processor took last: a block that is quicker than the issuer's no would tell the browser which of them it is.
+    pub(crate) async fn wait_as_for_processor(&self) {
+        let took = Duration::from_micros(self.processor_took.load(Ordering::Relaxed));
+        tokio::time::sleep(took.min(LONGEST_BLOCK)).await;
     }
 }
 
 impl ScreenedPayment {
-    pub(crate) const fn decision(&self) -> Decision {
-        self.screening.decision()
+    /// As it was kept.
+    pub(super) const fn of_kept(screening: Option<Screening>) -> Self {
+        Self { screening, rules: None, is_kept: true }
+    }
+
+    pub(crate) fn decision(&self) -> Decision {
+        self.screening.as_ref().map_or(Decision::Review, Screening::decision)
     }
 }
 

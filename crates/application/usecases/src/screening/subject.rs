@@ -1,5 +1,6 @@
 //! What is known of a payment when it is screened, and what it is counted by.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -10,6 +11,8 @@ use dropin_risk::{FactText, Facts, Rules, VelocityKey};
 use dropin_session::Session;
 use dropin_validation::Country;
 use zeroize::Zeroizing;
+
+use crate::access::client_network;
 
 /// A payment that is to be screened, as the merchant and the browser tell of it.
 pub(crate) struct ScreeningSubject {
@@ -83,9 +86,9 @@ impl ScreeningSubject {
         let values = [
             (VelocityKey::Card, instrument.digits.as_ref().map(|digits| Zeroizing::new(digits.as_bytes().to_vec()))),
             (VelocityKey::Device, kept(self.fingerprint.as_bytes())),
-            (VelocityKey::Ip, address.and_then(|address| kept(&octets(address)))),
+            (VelocityKey::Ip, address.and_then(|address| kept(&client_network(address)))),
             (VelocityKey::Network, address.and_then(|address| kept(&network(address)))),
-            (VelocityKey::Email, email.and_then(|email| kept(email.as_str().as_bytes()))),
+            (VelocityKey::Email, email.and_then(|email| kept(without_tag(email.as_str()).as_bytes()))),
             (VelocityKey::Profile, self.profile.as_ref().and_then(|profile| kept(profile.as_bytes()))),
             (VelocityKey::Session, self.session.and_then(|session| kept(session.uuid().as_bytes()))),
             (VelocityKey::Merchant, kept(merchant.uuid().as_bytes())),
@@ -99,17 +102,19 @@ fn kept(value: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
     (!value.is_empty()).then(|| Zeroizing::new(value.to_vec()))
 }
 
-fn octets(address: IpAddr) -> Vec<u8> {
-    match address {
-        IpAddr::V4(address) => address.octets().to_vec(),
-        IpAddr::V6(address) => address.octets().to_vec(),
+/// An e-mail address without the tag that its owner may choose anew each time: what stands from the first `+` on in front of the `@`.
+fn without_tag(email: &str) -> Cow<'_, str> {
+    let parts = email.rsplit_once('@').and_then(|(local, domain)| Some((local.split_once('+')?.0, domain)));
+    match parts {
+        Some((name, domain)) if !name.is_empty() => Cow::Owned(format!("{name}@{domain}")),
+        _ => Cow::Borrowed(email),
     }
 }
 
-/// The /24 or /64 around an address, which is canonical.
+/// The /24 or /48 around an address, which is canonical: a provider gives a customer up to that much of IPv6.
 fn network(address: IpAddr) -> Vec<u8> {
-    let length = if address.is_ipv4() { 3 } else { 8 };
-    octets(address).into_iter().take(length).collect()
+    let length = if address.is_ipv4() { 3 } else { 6 };
+    client_network(address).into_iter().take(length).collect()
 }
 
 #[cfg(test)]
@@ -122,7 +127,27 @@ mod tests {
         assert_eq!(network_of("192.0.2.1"), network_of("192.0.2.255"));
         assert_eq!(network_of("192.0.2.1"), network_of("::ffff:192.0.2.7"), "one that carries an IPv4 address is one");
         assert_ne!(network_of("192.0.2.1"), network_of("192.0.3.1"));
-        assert_eq!(network_of("2001:db8:1:2::1"), network_of("2001:db8:1:2:ffff::"));
-        assert_ne!(network_of("2001:db8:1:2::1"), network_of("2001:db8:1:3::1"));
+        assert_eq!(network_of("2001:db8:1:2::1"), network_of("2001:db8:1:3::1"));
+        assert_ne!(network_of("2001:db8:1:2::1"), network_of("2001:db8:2:2::1"));
+        let host_of = |text: &str| client_network(text.parse::<IpAddr>().unwrap().to_canonical());
+        assert_ne!(host_of("192.0.2.1"), host_of("192.0.2.2"));
+        assert_eq!(host_of("2001:db8:1:2::1"), host_of("2001:db8:1:2:ffff::7"), "a host chooses its own last half");
+        assert_ne!(host_of("2001:db8:1:2::1"), host_of("2001:db8:1:3::1"));
+        assert_ne!(host_of("2001:db8:1:2::1"), network_of("2001:db8:1:2::1"));
+    }
+
+    #[test]
+    fn a_tag_of_an_email_address_makes_nobody_new() {
+        for (email, expected) in [
+            ("jo+1@example.com", "jo@example.com"),
+            ("jo+a+b@example.com", "jo@example.com"),
+            ("jo@example.com", "jo@example.com"),
+            ("j.o@example.com", "j.o@example.com"),
+            ("jo@exa+mple.com", "jo@exa+mple.com"),
+            ("+1@example.com", "+1@example.com"),
+            ("jo+1", "jo+1"),
+        ] {
+            assert_eq!(without_tag(email), expected);
+        }
     }
 }

@@ -136,9 +136,10 @@ impl AccessStore for CountingStore {
         merchant: MerchantId,
         decided_on: u64,
         text: Option<String>,
+        on: Option<bool>,
         audit: NewAuditEntry,
     ) -> Result<ScreeningRulesChanged, StoreError> {
-        self.inner.set_screening_rules(merchant, decided_on, text, audit).await
+        self.inner.set_screening_rules(merchant, decided_on, text, on, audit).await
     }
 
     async fn find_user(&self, username: &str) -> Result<Option<ApiUser>, StoreError> {

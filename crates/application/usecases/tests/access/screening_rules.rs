@@ -4,7 +4,7 @@ use dropin_access::Merchant;
 use dropin_kernel::MerchantId;
 use dropin_ports::{AccessStore, AuditLog, AuditQuery, AuditScope, MerchantSettings, MetricSource};
 use dropin_risk::{Rules, RulesFile};
-use dropin_usecases::access::ScreeningRulesError;
+use dropin_usecases::access::{MerchantScreening, ScreeningRulesError};
 use dropin_usecases::screening::ScreeningRules;
 use uuid::Uuid;
 
@@ -87,7 +87,7 @@ async fn rules_that_cannot_be_used_any_more_leave_the_deployments_in_force() {
     let rules = harness.screening_rules(built_in.clone());
     // Of another version of Dropin: nothing that this one would have taken.
     let audit = harness.merchants.writer().entry(Some(id), dropin_access::AuditAction::MerchantChange, id);
-    harness.store.set_screening_rules(id, 0, Some("[weights]\nGONE = 5\n".to_owned()), audit).await.unwrap();
+    harness.store.set_screening_rules(id, 0, Some("[weights]\nGONE = 5\n".to_owned()), None, audit).await.unwrap();
     let merchant = harness.merchant(id).await;
     for _ in 0..20 {
         assert_eq!(of(&rules, &merchant).await, built_in);
@@ -102,6 +102,39 @@ async fn rules_that_cannot_be_used_any_more_leave_the_deployments_in_force() {
     assert_eq!(*rules.of_deployment(), built_in);
     rules.replace(laid_over(&built_in, OTHER));
     assert_eq!(refused(&rules).await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn rules_and_switch_change_in_one_step_and_a_text_that_stays_is_not_looked_at() {
+    let (harness, id) = screened().await;
+    let built_in = Rules::built_in();
+    let set = async |revision, text: &str, on| {
+        let wanted = MerchantScreening { text: Some(text.to_owned()), on };
+        harness.merchants.set_screening(id, revision, wanted, &built_in).await
+    };
+    set(0, OWN, Some(false)).await.unwrap();
+    let merchant = harness.merchant(id).await;
+    assert_eq!((merchant.screening.on, merchant.screening.rules_revision), (false, 1));
+    let query = AuditQuery { scope: AuditScope::Merchant(id), limit: 100, oldest_first: true, ..AuditQuery::default() };
+    let logged = harness.store.search_audit_log(query).await.unwrap().entries;
+    let change = logged.last().unwrap();
+    assert_eq!(logged.len(), 3, "created, switched on, one change");
+    assert_eq!(change.before.as_deref(), Some(r#"{"Screening":true,"ScreeningRules":null}"#));
+    assert!(change.after.as_deref().unwrap().starts_with(r#"{"Screening":false,"ScreeningRules":{"Bytes":"#));
+    // Neither, where the text has a mistake or is decided on an older one.
+    for (revision, text) in [(1, "[weights]\nGONE = 5\n"), (0, OTHER)] {
+        assert!(set(revision, text, Some(true)).await.is_err());
+        assert!(!harness.merchant(id).await.screening.on);
+    }
+    // A text of another version of Dropin, as the panel sends it back.
+    let audit = harness.merchants.writer().entry(Some(id), dropin_access::AuditAction::MerchantChange, id);
+    let gone = "[weights]\nGONE = 5\n";
+    harness.store.set_screening_rules(id, 1, Some(gone.to_owned()), Some(true), audit).await.unwrap();
+    let switched = set(2, "[weights]\r\nGONE = 5", Some(false)).await.unwrap();
+    assert_eq!((switched.revision, switched.fingerprint), (3, built_in.fingerprint()));
+    let kept = harness.store.find_screening_rules(id).await.unwrap().unwrap();
+    assert_eq!((harness.merchant(id).await.screening.on, kept.text.as_deref()), (false, Some(gone)));
+    assert_eq!(set(3, gone, None).await.unwrap().revision, 3, "nothing changes");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use dropin_ports::{
     CountedPaymentTry, HashedVelocityKey, KeyringError, NewPaymentTry, PaymentTryOutcome, ScreeningStore, StoreError,
     VelocityHash, VelocityKeyring,
 };
-use dropin_risk::{Screening, Velocity, VelocityKey, VelocitySum, VelocityWindow};
+use dropin_risk::{Screening, ScreeningLabel, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub(crate) enum Trouble {
     Silent,
     /// The next thing to be kept is not; what follows is.
     KeepFails,
+    /// What was kept is of a newer program.
+    KeptIsUnreadable,
     /// The program dies once the try is counted.
     DiesAfterCount,
     /// The program dies once it is kept what screening decided.
@@ -34,6 +36,8 @@ pub(crate) struct Counts {
     tries: Mutex<Vec<NewPaymentTry>>,
     kept: Mutex<HashMap<OrderId, Screening>>,
     outcomes: Mutex<Vec<PaymentTryOutcome>>,
+    /// Of each outcome, whether it was in an alarm.
+    in_alarm: Mutex<Vec<bool>>,
 }
 
 impl Counts {
@@ -47,6 +51,13 @@ impl Counts {
         let mut velocity = Velocity::default();
         velocity.set(key, window, VelocitySum { cards: number, ..VelocitySum::default() });
         self.says.lock().unwrap().velocity = velocity;
+    }
+
+    /// So many of the merchant's tries were declined in the last ten minutes.
+    pub(crate) fn say_declined(&self, declines: u32) {
+        let counts = VelocityCounts { tries: declines, declines, ..VelocityCounts::default() };
+        let mut says = self.says.lock().unwrap();
+        says.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 0 });
     }
 
     /// Whoever pays has paid before.
@@ -66,6 +77,10 @@ impl Counts {
         self.outcomes.lock().unwrap().clone()
     }
 
+    pub(crate) fn in_alarm(&self) -> Vec<bool> {
+        self.in_alarm.lock().unwrap().clone()
+    }
+
     pub(crate) fn kept(&self, order: OrderId) -> Option<Screening> {
         self.kept.lock().unwrap().get(&order).cloned()
     }
@@ -75,7 +90,8 @@ impl Counts {
         match trouble {
             Some(Trouble::Away) => Err(StoreError::Unavailable("away".to_owned())),
             Some(Trouble::Silent) => std::future::pending().await,
-            Some(Trouble::KeepFails | Trouble::DiesAfterCount | Trouble::DiesAfterPut) | None => Ok(()),
+            Some(Trouble::KeepFails | Trouble::KeptIsUnreadable | Trouble::DiesAfterCount | Trouble::DiesAfterPut)
+            | None => Ok(()),
         }
     }
 
@@ -94,9 +110,10 @@ impl ScreeningStore for Counts {
         Ok(self.says.lock().unwrap().clone())
     }
 
-    async fn count_outcome(&self, _: OrderId, outcome: PaymentTryOutcome) -> Result<(), StoreError> {
+    async fn count_outcome(&self, _: OrderId, outcome: PaymentTryOutcome, in_alarm: bool) -> Result<(), StoreError> {
         self.pass().await?;
         self.outcomes.lock().unwrap().push(outcome);
+        self.in_alarm.lock().unwrap().push(in_alarm);
         Ok(())
     }
 
@@ -112,6 +129,9 @@ impl ScreeningStore for Counts {
 
     async fn find_screening(&self, _: MerchantId, order: OrderId) -> Result<Option<Screening>, StoreError> {
         self.pass().await?;
+        if *self.trouble.lock().unwrap() == Some(Trouble::KeptIsUnreadable) {
+            return Err(StoreError::Corrupt { table: "screening", what: "an unknown member".to_owned() });
+        }
         Ok(self.kept(order))
     }
 
@@ -122,6 +142,15 @@ impl ScreeningStore for Counts {
         _: u32,
     ) -> Result<Vec<(OrderId, Screening)>, StoreError> {
         Ok(self.kept.lock().unwrap().iter().map(|(order, screening)| (*order, screening.clone())).collect())
+    }
+
+    async fn list_labelled_screenings(
+        &self,
+        _: MerchantId,
+        _: Timestamp,
+        _: u32,
+    ) -> Result<Vec<(Screening, ScreeningLabel)>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn purge_screening(&self, _: Timestamp, _: Timestamp, _: u32) -> Result<u32, StoreError> {

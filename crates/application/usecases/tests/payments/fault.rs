@@ -16,7 +16,7 @@ use dropin_ports::{
     VoidRequest,
 };
 use dropin_rates::Offer;
-use dropin_risk::Screening;
+use dropin_risk::{Screening, ScreeningLabel};
 use dropin_session::Session;
 use dropin_store::Store;
 use dropin_validation::{BillingProfile, Text};
@@ -159,10 +159,11 @@ faulty! {
 faulty! {
     ScreeningStore {
         fn count_try(payment_try: NewPaymentTry) -> CountedPaymentTry;
-        fn count_outcome(order: OrderId, outcome: PaymentTryOutcome) -> ();
+        fn count_outcome(order: OrderId, outcome: PaymentTryOutcome, in_alarm: bool) -> ();
         fn put_screening(order: OrderId, merchant: MerchantId, screening: Screening) -> ();
         fn find_screening(merchant: MerchantId, order: OrderId) -> Option<Screening>;
         fn list_screenings(merchant: MerchantId, since: Timestamp, limit: u32) -> Vec<(OrderId, Screening)>;
+        fn list_labelled_screenings(merchant: MerchantId, since: Timestamp, limit: u32) -> Vec<(Screening, ScreeningLabel)>;
         fn purge_screening(now: Timestamp, facts_before: Timestamp, limit: u32) -> u32;
     }
 }

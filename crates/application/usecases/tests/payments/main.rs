@@ -5,6 +5,7 @@
 mod aftermath;
 mod amounts;
 mod attempts;
+mod card_testing;
 mod counts;
 mod crashes;
 mod crossings;

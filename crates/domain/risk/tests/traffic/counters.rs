@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use dropin_kernel::Timestamp;
-use dropin_risk::{Decision, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
+use dropin_risk::{Decision, Screening, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
 
 use crate::shop::Try;
 
@@ -25,11 +25,11 @@ type Buckets = [BTreeMap<Timestamp, Bucket>; VelocityWindow::ALL.len()];
 #[derive(Default)]
 pub(crate) struct Counters(HashMap<(VelocityKey, u64), Buckets>);
 
-/// The /24 or /64 around an address.
+/// The /24 or /48 around an address.
 fn network(ip: IpAddr) -> u64 {
     match ip {
         IpAddr::V4(v4) => (v4.to_bits() >> 8).into(),
-        IpAddr::V6(v6) => u64::try_from(v6.to_bits() >> 64).unwrap(),
+        IpAddr::V6(v6) => u64::try_from(v6.to_bits() >> 80).unwrap(),
     }
 }
 
@@ -84,13 +84,21 @@ impl Counters {
     }
 
     /// Notes what became of it. An attacker never passes a challenge; an owner's counts as one that was passed.
-    pub(crate) fn count(&mut self, one: &Try, decision: Decision) {
+    pub(crate) fn count(&mut self, one: &Try, screening: &Screening) {
         let now = WEEK_BEGIN.plus(Duration::from_secs(one.at));
-        let is_blocked = decision == Decision::Block;
-        let is_declined = !is_blocked && (!one.is_approved || (decision.asks_authentication() && !one.is_owner));
-        let more =
-            VelocityCounts { blocks: is_blocked.into(), declines: is_declined.into(), ..VelocityCounts::default() };
+        let decision = screening.decision();
+        let (is_blocked, asks) = (decision == Decision::Block, decision.asks_authentication());
+        let is_paid = one.is_approved && (!asks || one.is_owner);
+        let by_alarm =
+            VelocityCounts { alarm_challenges: 1, alarm_passes: is_paid.into(), ..VelocityCounts::default() };
+        let counted = VelocityCounts {
+            blocks: is_blocked.into(),
+            declines: (!is_blocked && !is_paid).into(),
+            ..VelocityCounts::default()
+        };
         for key in keys(one) {
+            let more =
+                if asks && screening.is_in_alarm() && key.0 == VelocityKey::Merchant { by_alarm } else { counted };
             let windows = self.0.get_mut(&key).unwrap();
             for (window, buckets) in VelocityWindow::ALL.into_iter().zip(windows) {
                 let bucket = buckets.get_mut(&window.bucket_start(now)).unwrap();

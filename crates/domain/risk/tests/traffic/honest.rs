@@ -1,13 +1,12 @@
 //! Ordinary shoppers of a shop in Austria: in offices, on mobile networks and at home; new and returning ones, travellers, people who live abroad.
 
 use std::net::{IpAddr, Ipv4Addr};
+use std::ops::Range;
 
 use dropin_risk::{CardFunding, Facts};
 
 use crate::shop::{COUNTRIES, DAY, Draw, Payer, Try, country, text};
 
-/// Payments of a day.
-const PAYMENTS_PER_DAY: u64 = 1_500;
 /// Shoppers who come back.
 const CUSTOMERS: u64 = 6_000;
 /// Offices, each behind one address.
@@ -17,12 +16,17 @@ const MOBILE_ADDRESSES: u64 = 8;
 /// How busy each hour of a day is; together 240.
 const HOURS: [u64; 24] = [4, 2, 1, 1, 1, 2, 5, 8, 11, 12, 13, 13, 14, 12, 11, 11, 12, 13, 15, 19, 22, 20, 12, 6];
 
-/// All tries of a week.
+/// All tries of a week, of 1,500 payments a day.
 pub(crate) fn week(seed: u64) -> Vec<Try> {
+    tries(seed, 0..7, 1_500)
+}
+
+/// All tries of these days, of so many payments each.
+pub(crate) fn tries(seed: u64, days: Range<u64>, payments_per_day: u64) -> Vec<Try> {
     let mut tries = Vec::new();
     let mut draw = Draw::new(seed, 1);
-    for payment in 0..7 * PAYMENTS_PER_DAY {
-        let at = payment / PAYMENTS_PER_DAY * DAY + time_of_day(&mut draw);
+    for payment in days.start * payments_per_day..days.end * payments_per_day {
+        let at = payment / payments_per_day * DAY + time_of_day(&mut draw);
         tries.extend(payment_of(payment, at, &mut draw));
     }
     tries
@@ -51,7 +55,8 @@ fn payment_of(payment: u64, mut at: u64, draw: &mut Draw) -> Vec<Try> {
     for number in 0..6 {
         let declined = if number == 0 { 90 } else { 350 };
         let is_approved = !draw.in_thousand(declined);
-        let is_owner = draw.in_thousand(950);
+        // Three of ten new shoppers leave at a challenge, or fail it.
+        let is_owner = draw.in_thousand(if is_returning { 950 } else { 700 });
         let facts = facts.clone();
         tries.push(Try { at, payer: Payer::Honest(payment), card, session, facts, is_approved, is_owner });
         if is_approved || draw.in_thousand(250) {

@@ -7,88 +7,18 @@ mod attacks;
 mod counters;
 mod honest;
 mod shop;
+mod week;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use dropin_risk::{Decision, Rules};
+use dropin_risk::Rules;
 
 use attacks::Attack;
-use counters::Counters;
-use shop::{Payer, Try};
-
-/// Tries of an attack that may get through before it is known for one.
-const FIRST_TRIES: usize = 20;
-
-/// What became of an attack's tries, in their order.
-#[derive(Default)]
-struct Stopped(Vec<bool>);
-
-impl Stopped {
-    /// Tries after the first 20, and how many of them were stopped.
-    fn later(&self) -> (usize, usize) {
-        let later = self.0.iter().skip(FIRST_TRIES);
-        (later.len(), later.filter(|stopped| **stopped).count())
-    }
-}
-
-/// What a week came to.
-#[derive(Default)]
-struct Week {
-    honest: BTreeSet<u64>,
-    challenged: BTreeSet<u64>,
-    blocked: BTreeSet<u64>,
-    attacks: BTreeMap<Attack, Stopped>,
-    /// What the honest shoppers who were bothered were told for: reasons and how often.
-    why: BTreeMap<String, usize>,
-}
-
-/// Screens `tries` in their order, counting as the service does.
-fn screened(tries: Vec<Try>, rules: &Rules) -> Week {
-    let (mut counters, mut week) = (Counters::default(), Week::default());
-    for one in tries {
-        let mut facts = one.facts.clone();
-        facts.velocity = counters.with(&one);
-        let screening = rules.screen(facts);
-        let decision = screening.decision();
-        counters.count(&one, decision);
-        match one.payer {
-            Payer::Attacker(attack) => {
-                // Nobody who tests cards can pass the challenge of their owners.
-                let stopped = decision.asks_authentication() || !decision.asks_processor();
-                week.attacks.entry(attack).or_default().0.push(stopped);
-            }
-            Payer::Honest(payment) => {
-                week.honest.insert(payment);
-                match decision {
-                    Decision::Allow => {}
-                    Decision::Challenge | Decision::Review => drop(week.challenged.insert(payment)),
-                    Decision::Block => drop(week.blocked.insert(payment)),
-                }
-                if decision != Decision::Allow {
-                    let reasons: Vec<String> = screening.reasons().iter().map(|one| one.code.to_string()).collect();
-                    *week.why.entry(reasons.join(" ")).or_default() += 1;
-                }
-            }
-        }
-    }
-    week
-}
-
-/// Parts of `whole` in hundred thousands.
-fn per_hundred_thousand(part: usize, whole: usize) -> usize {
-    part * 100_000 / whole
-}
+use shop::DAY;
+use week::{FIRST_TRIES, per_hundred_thousand, screened};
 
 /// That the goals hold in the week of `seed`; prints what was seen.
 #[track_caller]
 fn check(seed: u64) {
-    let mut tries = honest::week(seed);
-    for attack in Attack::ALL {
-        tries.extend(attack.tries(seed));
-    }
-    tries.sort_by_key(|one| one.at);
-    let week = screened(tries, &Rules::built_in());
-
+    let week = week::attacked(seed);
     let honest = week.honest.len();
     let (challenged, blocked) = (week.challenged.len(), week.blocked.len());
     println!("seed {seed}: of {honest} honest payments {challenged} were challenged and {blocked} blocked");
@@ -125,6 +55,29 @@ fn attacks_are_stopped_and_honest_shoppers_pay_1002() {
 #[test]
 fn attacks_are_stopped_and_honest_shoppers_pay_1003() {
     check(1_003);
+}
+
+/// In a shop so busy that honest shoppers who leave at the challenges of an alarm are more than the declines that make one.
+#[test]
+fn an_alarm_ends_though_honest_shoppers_leave_at_its_challenges() {
+    let attack = Attack::FreshEachTime.tries(3_001);
+    let moments: Vec<_> = attack.iter().map(|one| one.at).collect();
+    let (begun, ended) = (moments[0], moments[moments.len() - 1]);
+    let mut tries = honest::tries(3_001, begun / DAY..begun / DAY + 1, 60_000);
+    tries.retain(|one| (begun - 2 * 3_600..ended + 3_600).contains(&one.at));
+    tries.extend(attack);
+    tries.sort_by_key(|one| one.at);
+    let week = screened(tries, &Rules::built_in());
+    let (challenged, of_them) = (week.challenged.len(), week.honest.len());
+    let (first, last) = (*week.alarm.first().unwrap(), *week.alarm.last().unwrap());
+    println!("of {of_them} honest payments {challenged} were challenged, from {first} to {last} of {begun} to {ended}");
+    assert!((begun..ended).contains(&first), "before {begun}: {first}");
+    // Ten minutes in which the tries of the attack count, and the rest of their minute.
+    assert!(last < ended + 11 * 60, "{} minutes after the attack", (last - ended) / 60);
+    // And all the while none of them gets through but one or two while the declines are just those of an alarm.
+    let tries = week.attacks[&Attack::FreshEachTime].tries().zip(moments);
+    let through: Vec<_> = tries.filter(|(is_stopped, at)| !is_stopped && first < *at).map(|(_, at)| at).collect();
+    assert!(through.len() <= 2, "{through:?}");
 }
 
 #[test]

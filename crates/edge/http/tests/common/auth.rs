@@ -98,6 +98,7 @@ impl AccessStore for Users {
         _: MerchantId,
         _: u64,
         _: Option<String>,
+        _: Option<bool>,
         _: NewAuditEntry,
     ) -> Result<ScreeningRulesChanged, StoreError> {
         elsewhere()
