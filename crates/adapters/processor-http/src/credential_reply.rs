@@ -9,9 +9,9 @@ use dropin_ports::{
     CredentialApproval, CredentialCursor, CredentialDeletion, CredentialListEntry, CredentialListPage,
     CredentialListUnavailable,
 };
+use dropin_processor_transport::Reply;
 use serde::Deserialize;
 
-use crate::client::Reply;
 use crate::processor_reply::Senseless;
 
 /// A stored credential, where an approval issued one. No copy of it is left behind.
@@ -86,7 +86,7 @@ pub(crate) fn deletion(reply: Reply) -> CredentialDeletion {
     match reply {
         Reply::NotSent(_why) => CredentialDeletion::NotSent,
         Reply::Unclear(why) => CredentialDeletion::Unknown { why },
-        Reply::Answer { status: 200, body } => match serde_json::from_slice::<DeletedBody>(&body) {
+        Reply::Answer { status: 200, body, .. } => match serde_json::from_slice::<DeletedBody>(&body) {
             Ok(_) => CredentialDeletion::Gone,
             Err(_other) => CredentialDeletion::Unknown { why: "the answer is about no deletion".to_owned() },
         },
@@ -121,7 +121,7 @@ pub(crate) fn page(reply: Reply, after: u64, limit: u32) -> Result<CredentialLis
     let unavailable = |why: &str| CredentialListUnavailable(why.to_owned());
     let body = match reply {
         Reply::NotSent(why) | Reply::Unclear(why) => return Err(CredentialListUnavailable(why)),
-        Reply::Answer { status: 200, body } => body,
+        Reply::Answer { status: 200, body, .. } => body,
         Reply::Answer { status, .. } => return Err(CredentialListUnavailable(format!("HTTP {status}"))),
     };
     let page: PageBody =

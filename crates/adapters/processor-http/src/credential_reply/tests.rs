@@ -6,7 +6,7 @@ use super::*;
 const KEY: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
 
 fn answer(status: u16, body: &Value) -> Reply {
-    Reply::Answer { status, body: body.to_string().into_bytes() }
+    Reply::Answer { status, retry_after: None, body: body.to_string().into_bytes().into() }
 }
 
 fn card(scheme: &str, last4: &str, expiry: &str) -> CardBody {

@@ -9,7 +9,7 @@ fn key() -> OpId {
 }
 
 fn answer(status: u16, body: &str) -> Reply {
-    Reply::Answer { status, body: body.as_bytes().to_vec() }
+    Reply::Answer { status, retry_after: None, body: body.as_bytes().to_vec().into() }
 }
 
 /// What an operation with these members means, beside its key.
