@@ -141,7 +141,7 @@ impl Processor for HttpProcessor {
 }
 
 fn about(key: OpId, merchant_id: MerchantId, kind: OpKind) -> OperationQuery {
-    OperationQuery { key, merchant_id, kind }
+    OperationQuery { key, merchant_id, kind, reference: None }
 }
 
 #[async_trait]

@@ -1,14 +1,16 @@
 //! The authorization flow of the drop-in and of server-to-server checkouts: resolve the payment instrument, prepare, call, settle.
 
+mod ask;
+
 use dropin_card::{CardHash, ClientFacts, Scheme, StashContents, StashedData, StashedKind};
 use dropin_catalogue::{Class, MethodRefusal, Offered};
 use dropin_contract::{Consent, Contract, ContractStateKind, ContractTrigger};
 use dropin_kernel::{Change, Timestamp, Violation, ViolationCode};
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger, transfer_reference};
 use dropin_ports::{
-    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, ContractUse, KeyUse, KeyringError, NewHistoryEntry,
-    Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore,
-    StashUse, StashVault, StoreError, StoredCredentialPayment, Subject, VerificationCode,
+    Actor, AuthorizationPrepared, CheckoutRecord, ContractUse, KeyUse, KeyringError, NewHistoryEntry, Payment,
+    PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashFound, StashKey, StashStore, StashUse,
+    StashVault, StoreError, StoredCredentialPayment, Subject, VerificationCode,
 };
 use dropin_risk::{Decision, language_country, time_zone_country};
 use dropin_session::{Session, SessionTransition};
@@ -314,7 +316,7 @@ impl AuthorizationFlow<'_> {
                 is_in_vain = unasked == Some(DeclineReason::AuthenticationFailed);
                 let answer = match unasked {
                     Some(reason) => ProcessorReply::Declined { reason, retryable: false, credential: None },
-                    None => self.ask(&prepared, method_data, decision).await,
+                    None => self.ask(&mut prepared, method_data, decision).await,
                 };
                 (answer, screened)
             }
@@ -370,23 +372,6 @@ impl AuthorizationFlow<'_> {
             }
             StashedData::WalletToken(token) => PaymentMethodData::WalletToken(token),
         })
-    }
-
-    async fn ask(&self, prepared: &Prepared, method_data: PaymentMethodData, decision: Decision) -> ProcessorReply {
-        let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
-        let request = AuthorizeRequest {
-            key: operation.id,
-            merchant_id: order.merchant_id,
-            order_id: order.id,
-            amount: operation.amount,
-            method_data,
-            store: prepared.payment.contract.as_ref().filter(|_| !prepared.payment.is_charge).map(|one| one.kind),
-            payment_reference: order.transfer_reference.clone(),
-            return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
-            country: Some(prepared.country.clone()),
-            challenge: decision.asks_authentication(),
-        };
-        self.payments.processor.authorize(request).await
     }
 }
 
