@@ -96,7 +96,7 @@ export async function adminScreens(browser, input) {
   return { problems, names, languages: [...languages], cookies: cookies.map(({ name, secure, httpOnly, sameSite, path }) => ({ name, secure, httpOnly, sameSite, path })) };
 }
 
-/** The pages below a merchant's: its settings, saved as they are, and its endpoint. */
+/** The pages below a merchant's: its settings, saved as they are, its screening and its endpoint. */
 async function walkMerchant(page, judged, pictures) {
   const endpoint = await page.locator("section[aria-labelledby=endpoints] tbody a").first().getAttribute("href");
   await page.locator("main .actions a[href$='/settings']").click();
@@ -105,6 +105,10 @@ async function walkMerchant(page, judged, pictures) {
   if (pictures) await page.screenshot({ path: `${pictures}/settings.png`, fullPage: true });
   await page.locator("form[action$='/settings'] button").click();
   await page.locator(".notice.good").waitFor();
+  await page.goto(page.url().replace(/\/settings.*/, "/screening"));
+  await page.locator("#s-rules").waitFor();
+  await judged();
+  if (pictures) await page.screenshot({ path: `${pictures}/screening.png`, fullPage: true });
   await page.goto(new URL(endpoint, page.url()).href);
   await judged();
   await page.locator("form[action$='/test'] button").click();
@@ -130,8 +134,8 @@ export async function adminRefund(browser, input) {
   await page.locator("#a-refund").fill("1.00");
   await page.locator("#n-refund").fill("One came broken");
   await page.getByRole("button", { name: "Refund" }).dblclick();
-  await page.locator(".notice").waitFor();
-  const notice = await page.locator(".notice").innerText();
+  await page.locator(".notice:visible").waitFor();
+  const notice = await page.locator(".notice:visible").innerText();
   await judge(page, problems);
   await page.reload();
   const refunds = await page.locator("section[aria-labelledby=refunds] tbody tr").allInnerTexts();
@@ -139,4 +143,101 @@ export async function adminRefund(browser, input) {
   const log = await page.locator("main").innerText();
   await context.close();
   return { problems, notice, refunds, isLogged: log.includes("One came broken") };
+}
+
+/** What the addresses of pages name, found as an owner finds them. */
+async function findThings(page, panel) {
+  const first = async (list, start, within = "main") => {
+    await page.goto(panel + list);
+    return page.locator(`${within} a[href^="${start}"]`).first().getAttribute("href");
+  };
+  const order = await first("/orders", "/orders/", "tbody");
+  const merchant = await first("/merchants", "/merchants/", "tbody");
+  return {
+    "/orders/{id}": order,
+    "/contracts/{id}": await first(order, "/contracts/"),
+    "/sessions/{id}": await first("/sessions", "/sessions/", "tbody"),
+    "/notifications/{id}": await first("/notifications", "/notifications/", "tbody"),
+    "/merchants/{id}": merchant,
+    "/merchants/{id}/settings": `${merchant}/settings`,
+    "/merchants/{id}/screening": `${merchant}/screening`,
+    "/merchants/{id}/endpoints/{endpoint}": await first(merchant, `${merchant}/endpoints/`),
+    "/operators/{id}": await first("/operators", "/operators/", "tbody"),
+  };
+}
+
+/** One role: what it may see is shown and judged, and of the rest the panel says that it may not. */
+async function walkRole(page, problems, input, { role, pages }, things) {
+  const walked = { shown: 0, refused: 0 };
+  for (const { path, allowed } of pages) {
+    const before = problems.length;
+    const address = things[path] ?? path;
+    if (address.includes("{")) problems.push(`${role}: nothing was found for ${path}`);
+    const answer = await page.goto(input.panel + address);
+    // A browser says of every 403 that it failed to load.
+    if (!allowed) problems.length = before;
+    if (answer.status() !== (allowed ? 200 : 403)) problems.push(`${role}: ${path} answered ${answer.status()}`);
+    await page.locator("h1").first().waitFor();
+    // An owner's pages are judged by another walk.
+    if (allowed && input.isJudged && role !== "owner") await judge(page, problems);
+    walked[allowed ? "shown" : "refused"] += 1;
+  }
+  return walked;
+}
+
+/** Every role opens every page of the table of routes. */
+export async function adminRoles(browser, input) {
+  const roles = await Promise.all(input.roles.map(async (one) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    const problems = [];
+    const page = await visit(context, problems);
+    await accept(page, one.link, () => undefined);
+    return { one, context, problems, page };
+  }));
+  const owner = roles.find(({ one }) => one.role === "owner");
+  const things = await findThings(owner.page, input.panel);
+  const walked = {};
+  await Promise.all(roles.map(async ({ one, context, problems, page }) => {
+    walked[one.role] = await walkRole(page, problems, input, one, things);
+    await context.close();
+  }));
+  return { problems: roles.flatMap(({ problems }) => problems), walked };
+}
+
+/** An Order's page is open and a reason is being typed while the merchant's server refunds a part. */
+export async function adminLive(browser, input) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const problems = [];
+  const page = await visit(context, problems);
+  await accept(page, input.link, () => undefined);
+  await page.goto(`${input.panel}/orders/${input.order}`);
+  await page.locator("#live", { hasText: "by themselves" }).waitFor();
+  await page.getByText("Refund", { exact: true }).first().click();
+  const note = page.locator("#n-refund");
+  await note.click();
+  await page.keyboard.type("One came bro");
+  const state = async () => ({
+    refunds: await page.locator("section[aria-labelledby=refunds] tbody tr").count(),
+    ...(await page.evaluate(() => ({ note: document.activeElement.value, focus: document.activeElement.id, cursor: document.activeElement.selectionStart }))),
+  });
+  const before = await state();
+  const refunded = await context.request.post(input.refund, { headers: { authorization: input.authorization }, data: { RefundReference: "live", Amount: 1 } });
+  if (!refunded.ok()) problems.push(`the refund answered ${refunded.status()}: ${await refunded.text()}`);
+  await page.locator("section[aria-labelledby=refunds] tbody tr").waitFor();
+  await page.locator("#outdated").waitFor();
+  await page.keyboard.type("ken");
+  const after = await state();
+  const isWarned = await page.locator("#outdated").isVisible();
+  await judge(page, problems);
+  // Signed out in another tab: the page hears of it, and what was typed stays.
+  const other = await visit(context, problems);
+  await other.goto(`${input.panel}/account`);
+  await other.locator("details.menu summary").click();
+  await other.getByRole("button", { name: "Sign out" }).click();
+  await other.locator("#email").waitFor();
+  await page.bringToFront();
+  await page.locator("#live", { hasText: "signed out" }).waitFor();
+  const ended = await page.locator("#live").innerText();
+  await context.close();
+  return { problems, before, after, isWarned, ended };
 }

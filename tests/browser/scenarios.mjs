@@ -83,7 +83,7 @@ const openForm = (page) => frame(page).locator(".entry:has([aria-expanded=true])
 /** A returning shopper pays with the saved card that is open by its code; without `code` the shopper only looks. */
 export async function returns(browser, input) {
   const page = await open(await browser.newContext({ locale: "en-US", viewport: input.viewport }), input);
-  const seen = await cards(page);
+  const seen = { ...(await cards(page)), removable: await openForm(page).getByRole("button", { name: "Remove card" }).isVisible() };
   if (input.code === undefined) return { ...seen, problems: page.problems };
   await openForm(page).getByLabel("Security code").fill(input.code);
   await openForm(page).locator(".pay").click();

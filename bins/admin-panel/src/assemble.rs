@@ -93,6 +93,7 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         audit: store.clone(),
         audit_log: store.clone(),
         back_office: store.clone(),
+        activity: store.clone(),
         backlog: store.clone(),
         rates: store.clone(),
         wallets: store,
@@ -106,6 +107,7 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         flows: context.flows.clone(),
         clock,
         ids,
+        stop: context.stop.clone(),
         sandbox: context.is_sandbox(),
         is_https: context.is_https,
     };

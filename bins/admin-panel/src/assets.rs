@@ -1,4 +1,4 @@
-//! The style sheet and the icon, under addresses that name their content: a browser keeps them for a year, and a new release has others.
+//! The style sheet, the icon and the script of live pages, under addresses that name their content: a browser keeps them for a year, and a new release has others.
 
 use std::sync::LazyLock;
 
@@ -20,6 +20,9 @@ pub(crate) static STYLE: LazyLock<Asset> =
 /// The icon of the browser's tab.
 pub(crate) static ICON: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("svg", "image/svg+xml", include_str!("../assets/icon.svg")));
+/// The script of live pages.
+pub(crate) static LIVE: LazyLock<Asset> =
+    LazyLock::new(|| Asset::new("js", "text/javascript; charset=utf-8", include_str!("../assets/live.js")));
 
 impl Asset {
     fn new(extension: &str, content_type: &'static str, body: &'static str) -> Self {
@@ -38,7 +41,7 @@ impl Asset {
 
 /// Serves them; they say nothing that is not public.
 pub(crate) fn mount(config: &mut web::ServiceConfig) {
-    for asset in [&STYLE, &ICON] {
+    for asset in [&STYLE, &ICON, &LIVE] {
         let answer = move || async move { asset.response() };
         config.service(web::resource(&asset.path).route(web::get().to(answer)).route(web::head().to(answer)));
     }

@@ -11,6 +11,7 @@ use dropin_usecases::operators::{CurrentOperator, Operators, PanelClient, Sessio
 
 use crate::PanelDeps;
 use crate::fields::Fields;
+use crate::live;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
 use crate::routes::{Access, PanelRoute, current_route};
@@ -189,7 +190,11 @@ async fn admit(
     fields: &Fields,
 ) -> Result<(CurrentOperator, String), Refusal> {
     let token = token_of(http).ok_or(Refusal::SignIn(""))?;
-    let operator = deps.operators.current(&token).await.map_err(|error| match error {
+    let current = match live::asks_by_itself(http, route) {
+        true => deps.operators.peek(&token).await,
+        false => deps.operators.current(&token).await,
+    };
+    let operator = current.map_err(|error| match error {
         SessionError::None => Refusal::SignIn(""),
         SessionError::Idle => Refusal::SignIn("idle"),
         SessionError::Over => Refusal::SignIn("over"),

@@ -8,6 +8,7 @@ mod escape;
 mod fields;
 mod guard;
 mod ledger_runs;
+mod live;
 mod page;
 mod refusal;
 mod request;
@@ -22,8 +23,8 @@ use std::sync::Arc;
 use actix_web::web;
 use dropin_http::Flows;
 use dropin_ports::{
-    AccessStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore, ScreeningStore,
-    SessionStore, WalletStore, WebhookSender,
+    AccessStore, ActivityStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore,
+    ScreeningStore, SessionStore, WalletStore, WebhookSender,
 };
 use dropin_usecases::access::Merchants;
 use dropin_usecases::audit::Audit;
@@ -32,11 +33,13 @@ use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::Operators;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::screening::ScreeningRules;
+use tokio::sync::watch;
 
 pub use assemble::{AdminPanelArgs, FirstOperator, assemble, assemble_with};
 pub use routes::{Access, PanelRoute, ROUTES};
 
 use ledger_runs::LedgerRuns;
+use live::LiveFeed;
 use totals::DayTotals;
 
 /// What the panel works with.
@@ -66,6 +69,8 @@ pub struct PanelDeps {
     pub audit_log: Arc<dyn AuditLog>,
     /// Searches.
     pub back_office: Arc<dyn BackOfficeStore>,
+    /// Whether anything happened.
+    pub activity: Arc<dyn ActivityStore>,
     /// What waits for endpoints.
     pub backlog: Arc<dyn BacklogStore>,
     /// Exchange rates.
@@ -82,6 +87,8 @@ pub struct PanelDeps {
     pub clock: Arc<dyn Clock>,
     /// New ids.
     pub ids: Arc<dyn IdSource>,
+    /// Becomes `true` when the process shall stop.
+    pub stop: watch::Receiver<bool>,
     /// Whether no money moves.
     pub sandbox: bool,
     /// Whether browsers reach the panel over TLS.
@@ -92,8 +99,10 @@ pub struct PanelDeps {
 pub fn configure(deps: PanelDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     let totals = web::Data::new(DayTotals::new(deps.back_office.clone()));
     let comparisons = web::Data::new(LedgerRuns::default());
+    let live = web::Data::new(LiveFeed::new(deps.activity.clone(), deps.clock.clone()));
     move |config| {
         config.app_data(web::Data::new(deps.clone())).app_data(totals.clone()).app_data(comparisons.clone());
+        config.app_data(live.clone());
         routes::mount(config);
     }
 }

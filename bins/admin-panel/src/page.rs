@@ -10,6 +10,10 @@ use askama::Template;
 pub(crate) const SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
     frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
+/// The same for a page that shows at once what changes: one script of ours runs, and asks this origin alone.
+pub(crate) const LIVE_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; script-src 'self'; connect-src 'self'; \
+    form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
+
 /// The headers of every answer of the panel, also of those that say that there is nothing.
 pub(crate) fn headers() -> DefaultHeaders {
     DefaultHeaders::new()

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::{HttpRequest, HttpResponse, web};
 use askama::Template;
@@ -10,12 +11,12 @@ use dropin_access::operator::{OperatorScope, PanelAction};
 use dropin_kernel::MerchantId;
 use dropin_usecases::operators::{CurrentOperator, PanelClient};
 
-use crate::assets::{ICON, STYLE};
+use crate::assets::{ICON, LIVE, STYLE};
 use crate::fields::Fields;
 use crate::refusal::Refusal;
 use crate::routes::{Access, NAVIGATION, PanelRoute};
 use crate::texts::{Texts, sentence, texts};
-use crate::{PanelDeps, guard, page};
+use crate::{PanelDeps, guard, live, page};
 
 /// A request with who makes it.
 pub(crate) struct PanelRequest {
@@ -114,6 +115,7 @@ impl PanelRequest {
             csrf: self.csrf.clone(),
             nav,
             notice: self.notice(),
+            live: live::stream_of(self).map(|stream| LivePage { stream, script: &LIVE.path }),
         }
     }
 
@@ -127,8 +129,13 @@ impl PanelRequest {
     }
 
     /// A page.
-    pub(crate) fn page(&self, page: &impl Template) -> HttpResponse {
-        page::html(StatusCode::OK, page)
+    pub(crate) fn page(&self, shown: &impl Template) -> HttpResponse {
+        let mut response = page::html(StatusCode::OK, shown);
+        if live::stream_of(self).is_some() {
+            let policy = HeaderValue::from_static(page::LIVE_SECURITY_POLICY);
+            response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+        }
+        response
     }
 
     /// A page with a form that was not accepted.
@@ -194,6 +201,12 @@ pub(crate) struct ShownItem {
     pub(crate) current: bool,
 }
 
+/// What makes a page live.
+pub(crate) struct LivePage {
+    pub(crate) stream: String,
+    pub(crate) script: &'static str,
+}
+
 /// The frame of a page.
 pub(crate) struct Shell {
     pub(crate) t: &'static Texts,
@@ -207,6 +220,7 @@ pub(crate) struct Shell {
     pub(crate) csrf: String,
     pub(crate) nav: Vec<ShownItem>,
     pub(crate) notice: Option<Notice>,
+    pub(crate) live: Option<LivePage>,
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::screens::{
     operators, orders, overview, rates, review, search, sessions, sign_in,
 };
 use crate::texts::Texts;
-use crate::{assets, page};
+use crate::{assets, live, page};
 
 /// Whose requests a route takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +108,10 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/account/language", SignedIn, &["csrf", "language"], || to(account::set_language)),
     post("/account/sessions/{id}/end", SignedIn, &["csrf"], || to(account::end_session)),
     get("/", Allowed(A::ViewPayments), &["merchant", "days", "currency"], || to(overview::show)),
+    get("/live/overview", Allowed(A::ViewPayments), &["merchant"], || to(live::overview)),
+    get("/live/review", Allowed(A::ReviewOrder), &["merchant"], || to(live::reviews)),
+    get("/live/notifications", Allowed(A::ViewNotifications), &["merchant"], || to(live::notifications)),
+    get("/live/orders/{id}", Allowed(A::ViewPayments), &[], || to(live::order)),
     get("/find", Allowed(A::ViewPayments), &["q"], || to(search::find)),
     get("/orders", Allowed(A::ViewPayments), orders::FILTERS, || to(orders::list)),
     get("/orders.csv", Allowed(A::ExportPayments), orders::FILTERS, || to(export::orders)),
@@ -156,6 +160,9 @@ pub const ROUTES: &[PanelRoute] = &[
     get("/merchants/{id}/settings", Allowed(A::ChangeMerchant), &["done"], || to(settings::show)),
     post("/merchants/{id}/settings", Allowed(A::ChangeMerchant), settings::FIELDS, || to(settings::set)),
     post("/merchants/{id}/methods", Allowed(A::ChangeMerchant), settings::METHOD_FIELDS, || to(settings::set_methods)),
+    post("/merchants/{id}/method-limits", Allowed(A::ChangeMerchant), settings::METHOD_LIMIT_FIELDS, || {
+        to(settings::set_method_limits)
+    }),
     post("/merchants/{id}/rates", Allowed(A::ChangeMerchant), settings::RATE_FIELDS, || to(settings::set_rates_of)),
     get("/merchants/{id}/screening", Allowed(A::ManageScreening), &["done"], || to(screening::show)),
     post("/merchants/{id}/screening", Allowed(A::ManageScreening), screening::FIELDS, || to(screening::set)),

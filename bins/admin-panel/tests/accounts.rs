@@ -192,6 +192,25 @@ async fn methods_and_rates_are_set_one_by_one() {
         let page = world.post(&owner, &format!("{base}/methods"), &[("seen", &seen().await), wrong]).await;
         assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{wrong:?}");
     }
+    let limits = format!("{base}/method-limits");
+    let narrowed = "[IDEAL]\ncountries = [\"NL\"]\namounts = { EUR = \"1.00..500.00\" }";
+    let wrong = world
+        .post(&owner, &limits, &[("seen", &seen().await), ("method_limits", "[IDEAL]\ncountries = [\"NLD\"]")])
+        .await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        wrong.text.contains("[IDEAL] countries: NLD is no upper-case") && wrong.text.contains("NLD&#34;]"),
+        "{}",
+        wrong.text
+    );
+    let set = world.post(&owner, &limits, &[("seen", &seen().await), ("method_limits", narrowed)]).await;
+    assert_eq!(set.status, StatusCode::SEE_OTHER, "{}", set.text);
+    let shown = world.get(Some(&owner), &format!("{base}/settings")).await.text;
+    assert!(shown.contains("amounts = { EUR = &#34;1.00..500.00&#34; }"), "{shown}");
+    let set = world.post(&owner, &limits, &[("seen", &seen().await), ("method_limits", "")]).await;
+    assert_eq!(set.status, StatusCode::SEE_OTHER, "{}", set.text);
+    assert!(world.merchant(world.ana).await.methods.adjustments.is_empty(), "an empty field takes them away");
+
     let rates =
         [("seen", &*seen().await), ("form", "GUARANTEED"), ("settlement", "USD"), ("markups", "BRL 250\njpy=10")];
     let set = world.post(&owner, &format!("{base}/rates"), &rates).await;
@@ -288,6 +307,7 @@ async fn many_notifications_are_counted_before_they_are_sent_again_or_discarded(
     assert!(!nowhere.contains("Send them again"), "there is nothing to send");
     let counted = estimate(&format!("{chosen}&to={heir}")).await;
     assert!(counted.contains(&format!("<li>{parked} ")) && counted.contains("sent again</li>"), "{counted}");
+    assert!(counted.contains("name=\"before\" value=\"20"), "what happens later is none of them: {counted}");
     let stands = async |state: &str| {
         let page = world.get(Some(&developer), &format!("/notifications?{chosen}&state={state}")).await.text;
         page.matches("class=\"ref\"").count()
@@ -295,6 +315,14 @@ async fn many_notifications_are_counted_before_they_are_sent_again_or_discarded(
     let waiting = stands("PARKED").await;
     assert_eq!(waiting as u32, parked, "counting moves nothing");
     let (merchant, heir) = (world.ana.to_string(), heir.to_string());
+    let early = [("merchant", merchant.as_str()), ("to", &heir), ("before", "1970-01-01T00:00:01.000000Z")];
+    for path in ["/notifications/replay", "/notifications/discard"] {
+        let early: Vec<_> = early.into_iter().filter(|(name, _)| path.ends_with("replay") || *name != "to").collect();
+        let none = world.post(&developer, path, &early).await;
+        assert_eq!((none.status, stands("PARKED").await), (StatusCode::OK, waiting), "{path}: {}", none.text);
+    }
+    let damaged = [("merchant", merchant.as_str()), ("before", "soon")];
+    assert_eq!(world.post(&developer, "/notifications/replay", &damaged).await.status, StatusCode::BAD_REQUEST);
     let one_type = [("merchant", merchant.as_str()), ("to", &heir), ("type", "ORDER_AUTHORIZED")];
     let sent = world.post(&developer, "/notifications/replay", &one_type).await;
     assert_eq!(sent.status, StatusCode::OK);

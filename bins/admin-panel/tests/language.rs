@@ -108,7 +108,7 @@ async fn no_screen_has_an_english_word_in_german() {
         };
         let path = path.replace("{id}", &id).replace("{endpoint}", &endpoint.to_string());
         let page = world.get_german(Some(&owner), &path).await;
-        if page.status.is_redirection() || path.ends_with(".csv") {
+        if page.status.is_redirection() || path.ends_with(".csv") || path.starts_with("/live/") {
             continue;
         }
         assert!(page.text.contains("<html lang=\"de\">"), "{path}: {}", page.text);

@@ -107,6 +107,31 @@ async fn an_amount_that_can_be_read_in_two_ways_moves_nothing() {
     assert_eq!(page.status, StatusCode::SEE_OTHER, "{}", page.text);
 }
 
+/// Whoever sends a form about an Order that somebody else changed meanwhile gets it back as it was typed, beside the Order as it is.
+#[actix_web::test]
+async fn a_form_about_an_order_that_changed_does_nothing_and_comes_back() {
+    let world = World::new().await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let order = world.harness.authorized(world.ana).await.order;
+    for (act, field, value) in
+        [("capture", "amount", "1.00"), ("cancel", "note", ""), ("review", "decision", "approve")]
+    {
+        let path = format!("/orders/{}/{act}", order.id);
+        let fields = [(field, value), ("note", "a long story"), ("revision", "1")];
+        let stale = world.post(&owner, &path, &fields).await;
+        assert_eq!(stale.status, StatusCode::CONFLICT, "{act}: {}", stale.text);
+        assert!(stale.text.contains("a long story</textarea>"), "{act}: what was typed stays: {}", stale.text);
+        assert!(stale.text.contains("The Order changed after the page was loaded"), "{act}: {}", stale.text);
+        let again = stale.text.split(&format!("action=\"{}\"", path)).nth(1).unwrap();
+        let revision = format!("name=\"revision\" value=\"{}\"", order.revision.number());
+        assert!(again.split("</form>").next().unwrap().contains(&revision), "{act}: it can be sent again: {again}");
+        let damaged = world.post(&owner, &path, &[("note", "x"), ("revision", "x")]).await;
+        assert_eq!(damaged.status, StatusCode::BAD_REQUEST, "{act}");
+    }
+    let kept = world.deps.payments.store.find_order_anywhere(order.id).await.unwrap().unwrap().0;
+    assert_eq!(kept, order, "nothing was done");
+}
+
 #[actix_web::test]
 async fn refunds_that_were_not_possible_are_not_made_later_by_the_same_forms() {
     let world = World::new().await;

@@ -46,7 +46,7 @@ impl World {
     /// The address of the route about these things, and whether there is what it names.
     fn address(&self, route: &PanelRoute, things: &Things) -> (String, bool) {
         let random = self.deps.ids.random().to_string();
-        let (id, is_there) = match route.path.split('/').nth(1).unwrap_or_default() {
+        let (id, is_there) = match route.path.trim_start_matches("/live").split('/').nth(1).unwrap_or_default() {
             "orders" => (things.order.to_string(), true),
             "sessions" => (things.session.to_string(), true),
             "merchants" => (things.merchant.to_string(), true),

@@ -5,6 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use dropin_browser::Asset;
 use dropin_http::ApiError;
 use dropin_wire::ErrorCode;
+use serde_json::{Value, json};
 
 /// The convenient address is checked again soon; its ETag makes that cheap.
 const CACHE_FIVE_MINUTES: &str = "public, max-age=300";
@@ -15,6 +16,36 @@ pub(crate) fn resource() -> Resource {
     web::resource("/{version}/{path:.+\\.(js|css|json|map|ts)}")
         .route(web::get().to(asset))
         .route(web::head().to(asset))
+}
+
+/// Where the inventory of the scripts is, below {asset_url}.
+pub const INVENTORY_PATH: &str = "/.well-known/dropin-scripts.json";
+
+pub(crate) fn inventory_resource() -> Resource {
+    web::resource(INVENTORY_PATH).route(web::get().to(inventory)).route(web::head().to(inventory))
+}
+
+async fn inventory() -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, CACHE_FIVE_MINUTES))
+        .insert_header((header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"))
+        .insert_header((HeaderName::from_static("cross-origin-resource-policy"), "cross-origin"))
+        .json(script_inventory())
+}
+
+/// The scripts that a page with the drop-in runs, each with its digest and its purpose: what PCI DSS 6.4.3 wants a merchant to keep of them.
+#[must_use]
+pub fn script_inventory() -> Value {
+    let scripts = dropin_browser::scripts().map(|script| {
+        json!({
+            "Path": script.asset.path,
+            "Integrity": script.asset.integrity(),
+            "Bytes": script.asset.bytes.len(),
+            "Documents": script.documents.iter().map(|document| document.as_str()).collect::<Vec<_>>(),
+            "Purpose": script.purpose,
+        })
+    });
+    json!({ "Version": dropin_browser::VERSION, "Scripts": scripts.collect::<Vec<_>>() })
 }
 
 async fn asset(request: HttpRequest, path: web::Path<(String, String)>) -> Result<HttpResponse, ApiError> {

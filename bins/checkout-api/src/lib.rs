@@ -30,6 +30,7 @@ use dropin_validation::UrlPolicy;
 use tokio::sync::watch;
 
 pub use assemble::{CheckoutApiArgs, assemble, wallet_client};
+pub use assets::{INVENTORY_PATH, script_inventory};
 
 /// What the shopper's side works with.
 #[derive(Clone)]
@@ -74,6 +75,7 @@ pub fn configure(deps: CheckoutDeps) -> impl Fn(&mut web::ServiceConfig) + Clone
             .service(frame::resource())
             .service(return_page::resource())
             .service(transfer::resource())
+            .service(assets::inventory_resource())
             .service(assets::resource());
     }
 }

@@ -69,6 +69,31 @@ async fn an_address_that_names_the_content_is_kept_for_ever_and_no_other() {
 }
 
 #[actix_web::test]
+async fn the_inventory_has_the_digest_and_the_purpose_of_each_script_that_is_served() {
+    let api = Api::start().await;
+    let answer = api.browse("/.well-known/dropin-scripts.json", &[]).await;
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, "*"));
+    let inventory: serde_json::Value = serde_json::from_slice(&answer.bytes).unwrap();
+    let version = inventory["Version"].as_str().unwrap();
+    assert_eq!(version, dropin_browser::VERSION);
+    let scripts = inventory["Scripts"].as_array().unwrap();
+    assert_eq!(scripts.len(), dropin_browser::assets().iter().filter(|asset| asset.path.ends_with(".js")).count());
+    for script in scripts {
+        let path = script["Path"].as_str().unwrap();
+        // Pinned by its version, it is the same for ever.
+        let served = api.browse(&format!("/{version}/{path}"), &[]).await;
+        assert_eq!((served.status, served.header("cache-control")), (200, FOR_EVER), "{path}");
+        assert_eq!(
+            (served.bytes.as_slice(), &script["Bytes"]),
+            (known(path).bytes, &served.bytes.len().into()),
+            "{path}"
+        );
+        assert_eq!(script["Integrity"], known(path).integrity(), "{path}");
+        assert!(!script["Documents"].as_array().unwrap().is_empty() && 20 < script["Purpose"].as_str().unwrap().len());
+    }
+}
+
+#[actix_web::test]
 async fn a_document_of_no_session_says_so_to_any_page_and_has_no_form() {
     let api = Api::start().await;
     for query in ["", "?session=", "?session=x", "?session=6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112"] {

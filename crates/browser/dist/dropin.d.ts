@@ -22,6 +22,23 @@ export interface DropinChange {
   readonly complete: boolean;
 }
 
+export interface DropinSelection {
+  /** `CARD` for all card schemes and saved cards, else the method's id; `null` when it was closed. */
+  readonly method: string | null;
+}
+
+export interface DropinAttempt {
+  /** Why, for programs, e.g. `PAYMENT_DECLINED`, `PAGE_CANCELLED`. The exact reason is in `Attempts` of the Session, for your server alone. */
+  readonly errorCode: string;
+  /** How many more the shopper has in this Session. */
+  readonly attemptsLeft: number;
+}
+
+export interface DropinRedirect {
+  /** Id of the method whose page the shopper goes to, `CARD` for a bank's. */
+  readonly method: string;
+}
+
 export interface DropinOptions {
   /** CSS selector of an empty element of the page. */
   target: string;
@@ -38,6 +55,12 @@ export interface DropinOptions {
   onReady?: () => void;
   /** Called after `onReady`, and whenever the open method, or whether it can be submitted, changes. */
   onChange?: (change: DropinChange) => void;
+  /** Called after `onReady`, whenever the shopper opens another method or closes it. */
+  onMethodSelected?: (selection: DropinSelection) => void;
+  /** Called for each attempt that failed in this page and that another may follow. The form tells the shopper why: nothing is to be done. */
+  onAttemptFailed?: (attempt: DropinAttempt) => void;
+  /** Called just before this page is left for a provider's or a bank's. */
+  onRedirect?: (redirect: DropinRedirect) => void;
   /**
    * Called once when nothing can be paid any more in this Session or on this page. A declined card is none of it: the shopper tries again
    * in the form. Read the Session then, and create another only when its State is FAILED or CANCELLED: else the shopper may pay twice.
@@ -64,6 +87,8 @@ export interface DropinInstance {
 
 export interface Dropin {
   init(options: DropinOptions): DropinInstance;
+  /** The folder that the script is from, `{asset_url}/v1/`. */
+  readonly base: string;
 }
 
 declare global {

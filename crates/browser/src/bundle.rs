@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "b458141280a07823";
+pub(crate) const VERSION: &str = "d1510d0fb940a8ce";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -11,8 +11,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/challenge.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "8176d40f1158",
-        sha384: "z331ZG6tIQ6+bCVVvl/XbUFThxepGTtCrkV9AL5n35235hENp5WdSbDrLCj5jtRA",
+        fingerprint: "93be2eccf6b4",
+        sha384: "wQ1KtFcykPSwYQNqyz6DQmRFCK36ypjfvC7BMD1JsW5kS3pq+fZWr5Xp4RYkXREF",
     },
     Asset {
         path: "challenge.js",
@@ -20,8 +20,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/challenge.js"),
         brotli: Some(include_bytes!("../dist/challenge.js.br")),
         gzip: Some(include_bytes!("../dist/challenge.js.gz")),
-        fingerprint: "26b45a4039ac",
-        sha384: "v2AO2zQrXEA6uIoTcIvBe6uwhls0wx0hOsWtgyvEBnyhiXxFT+0ruRIYeSAxGCSw",
+        fingerprint: "771404d8ebc3",
+        sha384: "twRe0UimL3HPUM2qzCxXWN3sAV1NNvBsSA+RwccAdtzWpahEXkuthcJbwpY5fD/r",
     },
     Asset {
         path: "challenge.js.map",
@@ -29,8 +29,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/challenge.js.map"),
         brotli: Some(include_bytes!("../dist/challenge.js.map.br")),
         gzip: Some(include_bytes!("../dist/challenge.js.map.gz")),
-        fingerprint: "ba3d18ae183c",
-        sha384: "bhA+Q3p7D9OgLdjy132rdFDghEOjIZMju4Yskega9ynBsNRLhC/avwRDc7qDyHHH",
+        fingerprint: "9709479c050b",
+        sha384: "MS8e14ilCNxvYv9ZvhE/7b1EoN+Aa1TYXvVg2Q2zDSLAvE9emnh2KStjmgU52TA3",
     },
     Asset {
         path: "dialog.js",
@@ -56,8 +56,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.d.ts"),
         brotli: Some(include_bytes!("../dist/dropin.d.ts.br")),
         gzip: Some(include_bytes!("../dist/dropin.d.ts.gz")),
-        fingerprint: "ff1e4d1e9e34",
-        sha384: "OeeQ8+r0M1dHgXyseSHBlvhXUIWZJ6DhAfJwYyQ+4pVJBzOl+a4ctBzXycayddy4",
+        fingerprint: "f67152a0d4a1",
+        sha384: "myNsfsFCiA6VVSIhOISyqrVKV2kmwGdch9CLFqPm/LxhOCRF5hmFry5t8V1C6kH2",
     },
     Asset {
         path: "dropin.js",
@@ -65,8 +65,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "bca19826eb66",
-        sha384: "GFaWy+tko/D26mYbcfTQ5VQrsp0FN56JO8qtzr4LbglUbpx7Fo5RCe9XBnFnAU2z",
+        fingerprint: "4ae20b3f6146",
+        sha384: "rwCcbMFoGVUGw0j70jE0aZSzw7gpfwxkHaceH3s1hbLGjHQ4nMO+ZT8FhHyYqb6o",
     },
     Asset {
         path: "dropin.js.map",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "77dfdb6b359f",
-        sha384: "YZfTCaT+F+qV1yyGErZ9nulwRn1nmkJqspX3hmyhu1LVmxS8x0Dit77FsVYgtlGw",
+        fingerprint: "88c181d449aa",
+        sha384: "iki9nuEv+TM+60yU3tGCgWEgYkOEspQo7OeE//41m/pvOFlNnAXhQwEQwiHfx40I",
     },
     Asset {
         path: "fallback.js",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "3d09b926fde1",
-        sha384: "3ckKQrn2c8lXiXlPv6wP58mcw1OzaV8L/axzDzN5uv9Ku/dOnXYjpOFyK3GlJ8zd",
+        fingerprint: "b76a71a066c0",
+        sha384: "E9TPbXgB11bjvuVdu+vIIUSuCc9bWTFzNl3EJRJ8DWekvVDfPvbfvZLj9QhjRUKB",
     },
     Asset {
         path: "frame.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "fb934fd2c805",
-        sha384: "W1P9okSPXZsMdyp1cpEPlagsWi1MdxdfbWLNA6dnoTmiWJlz+BvtxCq5w2awcU90",
+        fingerprint: "87c7ac652b55",
+        sha384: "LDxJDvZxkMNt3DKRLoL5b0bwP3VRE4NOHMJzL450VdcpjbMHZIKSWVJ9DGcpSB/Y",
     },
     Asset {
         path: "frame.js.map",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "e0372d859e3f",
-        sha384: "P9x/N4x1fFRfz4dknTUfwthub8WtgQ0OXLk6riP5lqyUzN6nyLAV3b+k0KiTpjaY",
+        fingerprint: "f05a95ec2dfd",
+        sha384: "gKe7iOur9BQylH7UxrMP5QeFC5SvQ9yHPxzxf3iIQP7Jy5DCt/yvgXyV/JNkFJ5F",
     },
     Asset {
         path: "locales/ar.json",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "34c3a4c7a8a4",
-        sha384: "uEZ5kjMsH9OuOoIh5vCSXwRwkbQDuQoTWmqZi5JXVFou6PSGu36JdXf/cUx8S/85",
+        fingerprint: "790c5043848d",
+        sha384: "e/Anqgn03M63MjKZ516Vorrzmpo/8lIgr1TSsMEICze3P30781ZnvWadzNkrZyLa",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -821,8 +821,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "4b619c90533b",
-        sha384: "aijV0E99NlBAO1rOlnBEE54eFpZzPhsari4S8lAbxuvk4J3/cdYYZw6XfqOM3ysU",
+        fingerprint: "ef5a5eacd2af",
+        sha384: "pojJb6MMou+0hyb2QJCEWWtMBQm0+bBLrvq1NE4fMZKvvlBWqTS88bZ2PJVNoumG",
     },
     Asset {
         path: "payment.js.map",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "5209f4f01275",
-        sha384: "/sBMjkqEg6S5jP7CFuXndCc4RbrBH6tQ9eZxAZ3qH+TqpWwX8Zclo4/+KVVgvnSr",
+        fingerprint: "20f9936a3c89",
+        sha384: "HVkZpaUsPsDP1lqZZ4vsgIPOX8bMzMPA74Yr5SCDpACGf9Wu3FF+pkA7udC8UeGs",
     },
     Asset {
         path: "progress.js",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js"),
         brotli: Some(include_bytes!("../dist/progress.js.br")),
         gzip: Some(include_bytes!("../dist/progress.js.gz")),
-        fingerprint: "8c94546c506e",
-        sha384: "pBseWWHFKPHrNTjaB309JGUocgiOBYLMFyLQNU+XI6vNToQ8UGXqWpdWxpqyawk3",
+        fingerprint: "b17621167864",
+        sha384: "oWT9zbkxQQMGQNnbXlVJBVQHkSs54M3JFLR2Ym7JBCgSZs1RLmf0SQSGDhuzmbMf",
     },
     Asset {
         path: "progress.js.map",
@@ -848,8 +848,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "12908f645b5c",
-        sha384: "viAmXGVL8I9Te2K+9xPH4RghkhdxfkjfbojfR+5oCAKQUqqYSPZMuMDzG8aNTfqZ",
+        fingerprint: "f2ba72e6846e",
+        sha384: "3hYmmc/ZwqhFaJ8Ocm7HIsEA2xOuN+I61atA2RM1B/KAcvuqkIk1abc+uIL1Zy+H",
     },
     Asset {
         path: "saved.js",
@@ -857,8 +857,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "1f093fa01c1f",
-        sha384: "SvSVV4Vk7pxM5oqFRbK09RtehB7xBL4BCWzX54tKKJcm80TMWqtnLsWN3sFF0Cba",
+        fingerprint: "e0220a595410",
+        sha384: "85vNYwdqiBf0d4p0jZ/nJr7YLie5R70gb/NLoouYiKzgTpW7fh0e2EXgLiCrU27r",
     },
     Asset {
         path: "saved.js.map",

@@ -1,6 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod bundle;
+mod inventory;
+
+pub use inventory::{Document, Script, scripts};
 
 /// One file of the bundle, as it is to be served below `{asset_url}/v1/`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

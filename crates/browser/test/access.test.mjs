@@ -256,3 +256,17 @@ test("the live regions are there before anything is said, and say what happens",
   assert.match(await shop.page.locator("#pay [role=status]").textContent(), /did not go through.*declined/);
   await shop.context.close();
 });
+
+test("in the shopper's own colours every icon has the colour of text, and the sign of work is seen to turn", async () => {
+  const context = await world.browser.newContext({ forcedColors: "active", colorScheme: "dark", viewport: { width: 390, height: 800 } });
+  const shop = await openShop({ session: world.mock.session({ slow: true, others: true }), context });
+  await fill(shop);
+  await shop.button().click();
+  await until(() => world.mock.entry(shop.session).payments === 1, "the payment");
+  const text = await shop.page.evaluate(() => getComputedStyle(document.body).color);
+  const icons = await shop.page.locator("#pay .icon:visible").evaluateAll((all) => all.map((icon) => getComputedStyle(icon).color));
+  assert.deepEqual([...new Set(icons)], [text]);
+  const [start, end] = await shop.frame.locator(".pay .spinner").evaluate((ring) => [getComputedStyle(ring).borderInlineStartColor, getComputedStyle(ring).borderInlineEndColor]);
+  assert.notEqual(start, end);
+  await context.close();
+});

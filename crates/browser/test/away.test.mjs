@@ -221,10 +221,10 @@ test("a closed dialog leaves the payment waiting, and opens again", async () => 
   await shop.context.close();
 });
 
-for (const path of ["/strict", "/isolated", "/nonce"]) {
+for (const path of ["/strict", "/isolated", "/nonce", "/fortress"]) {
   test(`a bank's check works on ${path}`, async () => {
     const shop = await challenged({ path });
-    const isolated = path === "/isolated";
+    const isolated = ["/isolated", "/fortress"].includes(path);
     assert.equal(await shop.page.evaluate(() => crossOriginIsolated), isolated);
     const bank = shop.page.frames().find((frame) => frame.url().startsWith(world.mock.bankUrl));
     assert.equal(await bank.evaluate(() => window.credentialless), isolated, "only an isolated page costs the bank its cookies");

@@ -13,6 +13,7 @@ const dist = join(here, "../dist");
 /** The service chooses the language of the form (lib.rs), as the shell does for its own words. */
 const { resolveLocale } = await load("shared/locale.ts");
 const TAGS = readdirSync(join(dist, "locales")).filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
+const { version, outputs } = JSON.parse(readFileSync(join(dist, "manifest.json"), "utf8"));
 /** The pay-later provider's script, as its sandbox serves it. */
 const onsite = join(here, "../../../bins/sandbox-processor/src/onsite/script.js");
 const TYPES = { js: "text/javascript; charset=utf-8", html: "text/html; charset=utf-8", css: "text/css; charset=utf-8", json: "application/json" };
@@ -61,6 +62,8 @@ function listen(server, host) {
 export class Mock {
   /** Everything the asset origin was asked: {method, path, body}. */
   requests = [];
+  /** Pages of the shop that a test brings, by their paths: [headers, body]. */
+  pages = new Map();
   sessions = new Map();
   stashed = new Map();
 
@@ -342,9 +345,12 @@ export class Mock {
   }
 
   file(url, request, response) {
-    const name = normalize(url.pathname.slice("/asset/v1/".length));
+    const [, folder = "", file = ""] = /^\/asset\/([^/]+)\/(.*)$/.exec(url.pathname) ?? [];
+    const name = normalize(file);
     const path = join(dist, name);
-    if (!url.pathname.startsWith("/asset/v1/") || name.startsWith("..") || !existsSync(path)) return response.writeHead(404).end();
+    // Documents stand in v1 alone.
+    const isThere = folder === "v1" || (folder === version && !name.endsWith(".html"));
+    if (!isThere || name.startsWith("..") || !existsSync(path)) return response.writeHead(404).end();
     const headers = {
       "Content-Type": TYPES[name.split(".").at(-1)] ?? "text/plain",
       "Cross-Origin-Resource-Policy": "cross-origin",
@@ -370,7 +376,7 @@ export class Mock {
       return response.writeHead(200, headers).end(readFileSync(path, "utf8").replace(/\{\{(\w+)\}\}/g, (_, name) => filled[name]));
     }
     // As the service does: what has its content's name in its address is kept, and written small.
-    headers["Cache-Control"] = url.search ? "public, max-age=31536000, immutable" : "public, max-age=300";
+    headers["Cache-Control"] = url.search || folder === version ? "public, max-age=31536000, immutable" : "public, max-age=300";
     const small = existsSync(`${path}.br`) && /\bbr\b/.test(request.headers["accept-encoding"] ?? "");
     if (small) headers["Content-Encoding"] = "br";
     response.writeHead(200, headers).end(readFileSync(small ? `${path}.br` : path));
@@ -403,9 +409,11 @@ export class Mock {
   }
 
   /** The merchant's pages. `/strict` and `/isolated` send the strictest headers a merchant may, and `/strict` asks for the script by CORS; `/nonce`
-   * knows its scripts by a nonce alone. */
+   * knows its scripts by a nonce alone; `/fortress` does all of it at once, and pins the script. */
   servePage(request, response) {
     const url = new URL(request.url, this.shopUrl);
+    const [brought, body] = this.pages.get(url.pathname) ?? [];
+    if (brought) return response.writeHead(200, brought).end(body);
     const headers = { "Content-Type": "text/html; charset=utf-8" };
     const asset = new URL(this.assetUrl).origin;
     if (url.pathname === "/strict") {
@@ -417,6 +425,12 @@ export class Mock {
       headers["Cross-Origin-Opener-Policy"] = "same-origin";
       headers["Cross-Origin-Embedder-Policy"] = "require-corp";
     }
+    if (url.pathname === "/fortress") {
+      headers["Content-Security-Policy"] =
+        `default-src 'none'; script-src 'nonce-bm9uY2U' 'strict-dynamic'; frame-src ${asset}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; `
+        + "require-trusted-types-for 'script'; trusted-types 'none'";
+      Object.assign(headers, { "Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp", "Referrer-Policy": "strict-origin" });
+    }
     // A page that knows nothing of the frame.
     if (url.pathname === "/blocking") headers["Content-Security-Policy"] = `default-src 'self'; script-src ${asset}`;
     const lang = url.searchParams.get("lang") ?? "en";
@@ -427,8 +441,15 @@ export class Mock {
     response.writeHead(200, headers).end(`<!doctype html>
 <html lang="${lang}" dir="${/^(?:ar|he)/.test(lang) ? "rtl" : "ltr"}"><head><meta charset="utf-8"><title>Shop</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">${style}
-<script nonce="bm9uY2U" src="${this.assetUrl}/v1/dropin.js"${url.pathname === "/strict" ? ' crossorigin="anonymous"' : ""}></script></head>
+${this.script(url.pathname)}</head>
 <body><main><h1>Fern &amp; Fjord</h1><h2>Payment</h2><div id="pay"></div>${this.messages(url.searchParams)}</main></body></html>`);
+  }
+
+  /** The drop-in's script, as the page loads it; `/fortress` pins the version and its bytes. */
+  script(path) {
+    const pinned = path === "/fortress";
+    const integrity = pinned ? ` integrity="sha384-${outputs["dropin.js"].sha384}"` : "";
+    return `<script nonce="bm9uY2U" src="${this.assetUrl}/${pinned ? version : "v1"}/dropin.js"${integrity}${pinned || path === "/strict" ? ' crossorigin="anonymous"' : ""}></script>`;
   }
 
   /** The pay-later provider's script and placements, where a test asks for them. */

@@ -10,10 +10,10 @@ useWorld();
 /** Random ids hold any four digits now and then. */
 const UUIDS = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
-for (const [path, what] of [["/strict", "the strictest CSP with Trusted Types"], ["/isolated", "cross-origin isolation"]]) {
+for (const [path, what] of [["/strict", "the strictest CSP with Trusted Types"], ["/isolated", "cross-origin isolation"], ["/fortress", "all of it at once, with a nonce and a pinned script"]]) {
   test(`a page under ${what} takes a payment without a complaint`, async () => {
     const shop = await openShop({ session: world.mock.session(), path });
-    assert.equal(await shop.page.evaluate(() => crossOriginIsolated), path === "/isolated");
+    assert.equal(await shop.page.evaluate(() => crossOriginIsolated), path !== "/strict");
     await fill(shop);
     const height = await shop.page.locator("#pay iframe").evaluate((frame) => frame.getBoundingClientRect().height);
     const content = await shop.frame.locator("#app").evaluate((app) => app.getBoundingClientRect().height);
@@ -162,6 +162,8 @@ test("clicking a label goes to its field, and the fields ask for the right autof
     assert.equal(await shop.frameOf().evaluate(() => document.activeElement.id), id);
     assert.equal(await shop.field(id).getAttribute("autocomplete"), autocomplete);
     assert.equal(await shop.field(id).getAttribute("inputmode"), id === "name" ? null : "numeric");
+    // What the key below the right thumb says; the last field's pays.
+    assert.equal(await shop.field(id).getAttribute("enterkeyhint"), id === "name" ? "go" : "next");
     assert.equal(await shop.field(id).evaluate((input) => input.form === document.forms[0]), true);
   }
   await shop.context.close();

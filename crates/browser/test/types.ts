@@ -17,6 +17,9 @@ window.dropin.init({
   onReady: () => {},
   onContinue: () => {},
   onChange: ({ method, complete }) => `${method ?? "none"} ${complete}`,
+  onMethodSelected: ({ method }) => `${method ?? "none"}`,
+  onAttemptFailed: ({ errorCode, attemptsLeft }) => `${errorCode} ${attemptsLeft + 1}`,
+  onRedirect: ({ method }) => method.length,
   headingLevel: 2,
 });
 dropin.init({ target: "#pay", id: "", onSuccess: ({ state, orderId, method }) => `${state} ${orderId} ${method}` });

@@ -171,7 +171,7 @@ test("addresses are derived from the script's own, with any prefix", () => {
   for (const [script, base] of [
     ["http://127.0.0.1:8080/asset/v1/dropin.js", "http://127.0.0.1:8080/asset/v1/"],
     ["https://pay.example/v1/dropin.js?x=/v1/y", "https://pay.example/v1/"],
-    ["https://pay.example/a/v1/0123abcd/dropin.js", "https://pay.example/a/v1/"],
+    ["https://pay.example/a/0123456789abcdef/dropin.js", "https://pay.example/a/v1/"],
   ]) assert.equal(address.baseOf(script).href, base);
 });
 

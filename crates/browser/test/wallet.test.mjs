@@ -55,7 +55,7 @@ async function openWithWallet({ session = {}, can = true, wait = true, ...more }
 
 const VALIDATED = [["begin"], ["validated", "session-1"]];
 
-for (const path of ["/", "/strict", "/isolated", "/nonce"]) {
+for (const path of ["/", "/strict", "/isolated", "/nonce", "/fortress"]) {
   test(`a payment by wallet on ${path}: the sheet, the payment session, the token to the stash, and one onSuccess`, async () => {
     const shop = await openWithWallet({ path });
     assert.equal(await shop.pay.innerText(), "Pay with Apple Pay");

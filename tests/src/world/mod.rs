@@ -20,7 +20,7 @@ use tempfile::TempDir;
 pub use merchant::Merchant;
 pub use program::Program;
 pub use shopper::{Shopper, Stashed};
-pub use topology::{Demo, Topology, check_example};
+pub use topology::{AdminPanel, Demo, Topology, check_example};
 
 use crate::http::Http;
 use crate::receiver::Receiver;

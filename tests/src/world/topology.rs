@@ -133,6 +133,48 @@ impl Programs {
         }
     }
 
+    /// The admin panel: beside the services of `dropin`, else a program of its own, which is started.
+    pub async fn admin_panel(&self) -> AdminPanel {
+        if self.topology == Topology::AllInOne {
+            let said = self.running["dropin"].logged();
+            let line = said.lines().find_map(|line| line.trim_start().strip_prefix("Admin panel"));
+            let url = line.unwrap_or_else(|| panic!("no panel is in\n{said}")).trim().to_owned();
+            return AdminPanel { url, program: None };
+        }
+        let [listen] = free_ports();
+        let environment = self.environment_of(&listen);
+        let program = Program::start("admin-panel", vec!["admin-panel".to_owned()], environment, &self.data());
+        let mut panel = AdminPanel { url: format!("http://{listen}"), program: Some(program) };
+        let (http, ready) = (Http::default(), format!("{}/readyz", panel.url));
+        until("the admin panel is ready", READY_WITHIN, async || {
+            panel.program.iter_mut().for_each(Program::must_run);
+            let answer = http.send(actix_web::http::Method::GET, &ready, &[], Vec::new()).await;
+            answer.ok().filter(|answer| answer.status == 200)
+        })
+        .await;
+        panel
+    }
+
+    /// Invites an operator of the whole deployment; the one-time link.
+    pub fn invite_operator(&self, panel: &str, role: &str) -> String {
+        let email = format!("{role}@shop.example");
+        let said = self.run_dropin(&[
+            "operator",
+            "invite",
+            "--name",
+            role,
+            "--email",
+            &email,
+            "--role",
+            role,
+            "--panel-url",
+            panel,
+            "--json",
+        ]);
+        let invited: Value = serde_json::from_str(&said).unwrap_or_else(|error| panic!("no JSON ({error}): {said}"));
+        invited["Link"].as_str().unwrap_or_else(|| panic!("no link: {said}")).to_owned()
+    }
+
     fn environment_of(&self, listen: &str) -> Vec<(String, String)> {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
@@ -258,6 +300,13 @@ impl Programs {
     pub fn data(&self) -> PathBuf {
         PathBuf::from(&self.command_line[0].1)
     }
+}
+
+/// An admin panel that runs; one that is a program of its own ends with this.
+pub struct AdminPanel {
+    /// Its address.
+    pub url: String,
+    program: Option<Program>,
 }
 
 /// `dropin` as a newcomer starts it, with its demo merchant and shop.

@@ -1,7 +1,12 @@
 //! The admin panel in Chromium: every screen in light on a desk, in dark on a phone and there in German, and a refund as an operator makes it.
 
-use dropin_tests::{browser, cards, world::Demo};
-use serde_json::json;
+use admin_panel::{Access, PanelRoute, ROUTES};
+use dropin_access::operator::OperatorRole;
+use dropin_tests::{Topology, browser, cards, world::Demo};
+use serde_json::{Value, json};
+
+use crate::saved_cards::SAVED;
+use crate::{PAID, both};
 
 /// What the browser sees of each screen, judged by axe's default rules; nothing is wider than the screen, and the console has nothing to say.
 #[actix_web::test]
@@ -45,4 +50,69 @@ async fn a_refund_in_the_panel_is_made_once_and_is_on_the_record() {
     assert_eq!(seen["refunds"].as_array().unwrap().len(), 1, "{seen}");
     assert_eq!(seen["isLogged"], true, "{seen}");
     demo.finish().await;
+}
+
+/// The pages of the panel for a role, by the table of its routes: each with whether the role may see it. Streams and files are no pages.
+fn pages_of(role: OperatorRole) -> Vec<Value> {
+    let shows = |route: &&PanelRoute| {
+        route.method == "GET" && !route.path.starts_with("/live/") && !["/orders.csv", "/find"].contains(&route.path)
+    };
+    let page = |route: &PanelRoute| {
+        let allowed = match route.access {
+            Access::Anybody => return None,
+            Access::SignedIn => true,
+            Access::Allowed(action) => action.rule().roles.contains(&role),
+        };
+        Some(json!({"path": route.path, "allowed": allowed}))
+    };
+    ROUTES.iter().filter(shows).filter_map(page).collect()
+}
+
+both! {
+    /// Every page of the table of routes is opened as every role: what the role may see is there, without a fault that a browser finds, and the rest
+    /// says so. axe looks at each in one topology; it would see the same in the other.
+    async fn every_role_walks_every_page(world: &World) {
+        let panel = world.programs.admin_panel().await;
+        let session = world.merchant.create_session(json!({"OpenContract": true})).await;
+        let shopper = world.shopper(&session);
+        let submitted = shopper.submit_agreeing(&shopper.stash("only-one", cards::VISA).await).await;
+        assert_eq!(submitted.status, 200, "{}", submitted.text());
+        world.receiver.expect(&session, &SAVED).await;
+        let roles = OperatorRole::ALL.map(|role| {
+            let link = world.programs.invite_operator(&panel.url, role.as_str());
+            json!({"role": role.as_str(), "link": link, "pages": pages_of(role)})
+        });
+        let is_judged = world.programs.topology() == Topology::AllInOne;
+        let input = json!({"panel": panel.url, "roles": roles, "isJudged": is_judged});
+        let seen = browser::run("adminRoles", &input).await;
+        assert_eq!(seen["problems"], json!([]), "{seen}");
+        for role in OperatorRole::ALL {
+            let pages = pages_of(role);
+            let allowed = pages.iter().filter(|page| page["allowed"] == true).count();
+            let walked = json!({"shown": allowed, "refused": pages.len() - allowed});
+            assert_eq!(seen["walked"][role.as_str()], walked, "{seen}");
+        }
+    }
+
+    /// An Order is refunded by the merchant's server while its page is open and somebody types a reason: the page shows the refund by itself, and the
+    /// text, the focus and the place of the cursor stay.
+    async fn an_open_page_shows_what_happens(world: &World) {
+        let panel = world.programs.admin_panel().await;
+        let paid = world.paid(cards::VISA, json!({})).await;
+        world.receiver.expect(&paid.session, &PAID).await;
+        let order = paid.order["OrderId"].as_str().unwrap();
+        let input = json!({
+            "panel": panel.url, "link": world.programs.invite_operator(&panel.url, "owner"), "order": order,
+            "refund": format!("{}/v1/order/{order}/refund", world.base), "authorization": world.merchant.authorization(),
+        });
+        let seen = browser::run("adminLive", &input).await;
+        assert_eq!(seen["problems"], json!([]), "{seen}");
+        let state = |refunds, note, cursor| json!({"refunds": refunds, "note": note, "focus": "n-refund", "cursor": cursor});
+        assert_eq!(seen["before"], state(0, "One came bro", 12), "{seen}");
+        assert_eq!(seen["after"], state(1, "One came broken", 15), "{seen}");
+        assert_eq!(seen["isWarned"], true, "the form was made for the Order as it was: {seen}");
+        assert_eq!(seen["ended"], "You are signed out, or may do something else by now; load the page again.", "{seen}");
+        let [completed, authorized, processed] = PAID;
+        world.receiver.expect(&paid.session, &[completed, authorized, processed, "REFUND_SUCCEEDED"]).await;
+    }
 }

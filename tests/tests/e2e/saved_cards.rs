@@ -94,7 +94,7 @@ pub(crate) async fn nothing_is_orphaned(world: &World) {
 }
 
 /// A charge by the merchant's server.
-async fn charge(world: &World, contract: &str) -> Response {
+pub(crate) async fn charge(world: &World, contract: &str) -> Response {
     let mut request = world.merchant.checkout_request(json!({"ContractId": contract}));
     let members = request.as_object_mut().unwrap();
     members.remove("Return");

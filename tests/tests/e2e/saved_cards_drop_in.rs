@@ -3,7 +3,9 @@
 use dropin_tests::{World, browser, cards};
 use serde_json::{Value, json};
 
-use crate::saved_cards::{SAVED, allowing, cards_are_kept, contract, nothing_is_orphaned, offer, returning, text};
+use crate::saved_cards::{
+    SAVED, allowing, cards_are_kept, charge, contract, nothing_is_orphaned, offer, returning, text,
+};
 use crate::{CHARGED, PAID};
 
 /// The consent text of a card that only the shopper can pay with.
@@ -47,7 +49,7 @@ crate::both! {
         let seen = comes_back(world, &again, phone).await;
         assert_eq!(seen["names"], json!(["Visa •••• 4242, 12/31", "Another card"]), "{seen}");
         assert_eq!((&seen["open"], &seen["heard"]), (&json!(["Visa •••• 4242, 12/31"]), &json!([["success"]])), "{seen}");
-        assert_eq!(seen["paid"]["method"], "VISA", "{seen}");
+        assert_eq!((&seen["paid"]["method"], &seen["removable"]), (&json!("VISA"), &json!(true)), "{seen}");
         world.receiver.expect(&again, &PAID).await;
         world.journal_has(&again, &CHARGED).await;
         assert_eq!(world.merchant.order_of(&again).await["ContractId"], json!(id));
@@ -76,6 +78,30 @@ crate::both! {
         let session = returning(&world.merchant, "grace", json!({"AllowContract": true})).await;
         let seen = comes_back(world, &session, json!({})).await;
         assert_eq!(seen["names"], json!([]), "{seen}");
+    }
+
+    /// The issuer refused a charge until the shopper authenticates: a Session that names the contract asks for the code of its card and then for the
+    /// bank's dialog, and offers no way to remove the card.
+    async fn a_merchant_brings_its_shopper_back_to_a_contract_in_the_drop_in(world: &World) {
+        let mut request = world.merchant.session_request(json!({"OpenContract": true}));
+        request["BillingProfile"]["BillingProfileReference"] = json!("mary");
+        let first = world.merchant.create_session(request).await;
+        let shopper = world.shopper(&first);
+        let answer = shopper.submit_agreeing(&shopper.stash("mary", cards::ASKS_ALWAYS).await).await;
+        world.come_back(&world.press(&text(&answer.json()["RedirectUrl"]), "succeed", None).await).await;
+        world.receiver.expect(&first, &SAVED).await;
+        let id = text(&world.merchant.order_of(&first).await["ContractId"]);
+        let refused = charge(world, &id).await;
+        assert_eq!((refused.status, &refused.json()["Code"]), (402, &json!("SHOPPER_AUTHENTICATION_REQUIRED")));
+        let back = returning(&world.merchant, "mary", json!({"ContractId": id})).await;
+        let seen = comes_back(world, &back, json!({"code": "123", "challenged": true})).await;
+        assert_eq!(seen["names"], json!(["Visa •••• 3184, 12/31", "Another card"]), "{seen}");
+        assert_eq!((&seen["removable"], &seen["heard"]), (&json!(false), &json!([["success"]])), "{seen}");
+        world.receiver.expect(&back, &PAID).await;
+        assert_eq!(world.merchant.order_of(&back).await["ContractId"], json!(id));
+        assert_eq!(contract(world, &id).await["State"], "ACTIVE");
+        cards_are_kept(world, 1).await;
+        nothing_is_orphaned(world).await;
     }
 
     /// A bank that asks each time asks in the same dialog.

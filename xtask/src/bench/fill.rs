@@ -22,7 +22,7 @@ const COUNT: &str = "SELECT count(*) FROM session";
 /// Columns of a Session that every copy shares, beside its own id, profile and times.
 const SESSION_COPIED: &str =
     "merchant_id, revision, state, currency, total_minor, terms, created_at, updated_at, expires_at";
-const HISTORY_COPIED: &str =
+pub(super) const HISTORY_COPIED: &str =
     "merchant_id, subject_kind, actor_kind, actor_name, what, state_before, state_after, happened_at";
 pub(super) const SQLITE_ID: &str = "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' \
                          || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))";

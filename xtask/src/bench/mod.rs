@@ -7,6 +7,7 @@ mod figures;
 mod fill;
 pub(crate) mod load;
 pub(crate) mod notifier;
+mod panel;
 pub(crate) mod payments;
 mod pgbench;
 mod receiver;
@@ -41,6 +42,8 @@ pub(crate) enum Task {
     Payments(payments::Options),
     /// How many charges of contracts per second, beside checkouts by card, and how fast contracts are listed
     Contracts(contracts::Options),
+    /// How fast the admin panel's pages are with very many Orders, and what payments beside them lose
+    Panel(panel::Options),
     /// How fast notifications are delivered, and what happens to them when things go wrong
     Notifier(notifier::Options),
     /// How often per second a merchant's exchange rates are shown
@@ -62,6 +65,7 @@ pub(crate) fn task(task: &Task) -> Outcome<()> {
         Task::Sessions(options) => sessions::task(options),
         Task::Payments(options) => payments::task(options),
         Task::Contracts(options) => contracts::task(options),
+        Task::Panel(options) => panel::task(options),
         Task::Notifier(options) => notifier::task(options),
         Task::Rates(options) => throughput::task(options, &throughput::RATES),
         Task::Stash(options) => throughput::task(options, &throughput::STASH),

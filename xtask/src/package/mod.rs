@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::command::{cargo, finished, target_folder};
+use crate::command::{captured, cargo, finished, target_folder};
 use crate::failure::{Context, Outcome};
 use crate::layers::{self, workspace::Package};
 
@@ -18,12 +18,26 @@ pub(crate) struct Options {
     /// Writes public-api.txt of each domain crate, and nothing else: after a change of a public API that was meant
     #[arg(long)]
     record: bool,
+    /// Says which changes since this commit call for a new major or minor version of a crate, and nothing else; `cargo-semver-checks` judges, which you install
+    #[arg(long, value_name = "COMMIT", conflicts_with = "record")]
+    semver: Option<String>,
 }
 
 /// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let packages = layers::domain_packages()?;
+    if let Some(commit) = &options.semver {
+        return compare_versions(&packages, commit);
+    }
     if options.record { public_api::record(&packages) } else { check(&packages) }
+}
+
+/// Not part of CI, where its build alone takes five minutes.
+fn compare_versions(packages: &[Package], commit: &str) -> Outcome<()> {
+    captured(cargo().args(["semver-checks", "--version"]))
+        .context(|| "use cargo-semver-checks (`cargo install --locked cargo-semver-checks` brings it)".to_owned())?;
+    let chosen = packages.iter().flat_map(|package| ["--package", package.name.as_str()]);
+    finished(cargo().args(["semver-checks", "--baseline-rev", commit]).args(chosen))
 }
 
 fn check(packages: &[Package]) -> Outcome<()> {

@@ -30,7 +30,7 @@ const STEPS: [&[Need]; 2] = [&NEEDS, &[NPM]];
 
 const NPM: Need = Need { what: "npm", packages: &["npm"], is_there: || answers("npm", "--version") };
 
-const NEEDS: [Need; 7] = [
+const NEEDS: [Need; 9] = [
     Need { what: "a C compiler", packages: &["gcc", "libc6-dev"], is_there: || answers("cc", "--version") },
     Need { what: "pkg-config", packages: &["pkg-config"], is_there: || answers("pkg-config", "--version") },
     Need {
@@ -49,6 +49,12 @@ const NEEDS: [Need; 7] = [
         // The one without windows runs the same tests in half the time; the tests take the other where only that is there.
         packages: &["chromium-headless-shell", "fonts-dejavu-core"],
         is_there: || ["chromium-headless-shell", "chromium"].iter().any(|name| answers(name, "--version")),
+    },
+    Need { what: "Firefox", packages: &["firefox-esr"], is_there: || answers("firefox-esr", "--version") },
+    Need {
+        what: "WebKit, and a display that nobody sees",
+        packages: &["webkit2gtk-driver", "xvfb"],
+        is_there: || answers("WebKitWebDriver", "--version") && succeeds(Command::new("which").arg("Xvfb")),
     },
     Need {
         what: "Python with virtual environments",

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use askama::Template;
-use dropin_kernel::{EndpointId, MerchantId};
+use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_ports::{DeliveryState, NotificationFilter};
 use dropin_usecases::notifications::{
     DiscardError, DiscardOrder, DiscardWhich, Notifications, ReplayError, ReplayOrder, ReplayOutcome, ReplayWhich,
@@ -23,12 +23,12 @@ pub(crate) const REPLAY_CHOICE: &[&str] =
     &["merchant", "endpoint", "type", "state", "payment", "since", "until", "to", "rate"];
 /// The same in the form that does it.
 pub(crate) const REPLAY_FIELDS: &[&str] =
-    &["csrf", "merchant", "endpoint", "type", "state", "payment", "since", "until", "to", "rate", "note"];
+    &["csrf", "merchant", "endpoint", "type", "state", "payment", "since", "until", "to", "rate", "before", "note"];
 /// What says which are discarded.
 pub(crate) const DISCARD_CHOICE: &[&str] = &["merchant", "endpoint", "type", "payment", "since", "until"];
 /// The same in the form that does it.
 pub(crate) const DISCARD_FIELDS: &[&str] =
-    &["csrf", "merchant", "endpoint", "type", "payment", "since", "until", "note"];
+    &["csrf", "merchant", "endpoint", "type", "payment", "since", "until", "before", "note"];
 
 /// How long counting may take.
 const ESTIMATE_TIMEOUT: Duration = Duration::from_secs(8);
@@ -74,6 +74,8 @@ struct Wanted {
     state: DeliveryState,
     to: Option<EndpointId>,
     rate: Option<NonZeroU32>,
+    /// When they were counted: what happened later is none of them, however long the act takes.
+    before: Timestamp,
 }
 
 impl Wanted {
@@ -117,6 +119,11 @@ async fn wanted(
     let (types, payment) = (types_of(fields, wrong), payment_of(fields, wrong));
     let since = day(fields, "since", 0).map_err(|why| wrong.push(why)).unwrap_or_default();
     let until = day(fields, "until", 1).map_err(|why| wrong.push(why)).unwrap_or_default();
+    let before = match fields.given("before") {
+        None => request.deps.clock.now(),
+        Some(text) => text.parse().map_err(|_no_instant| Refusal::Invalid(texts().form_damaged.to_owned()))?,
+    };
+    let until = Some(until.map_or(before, |until: Timestamp| until.min(before)));
     let state = match fields.given("state") {
         None => DeliveryState::Parked,
         Some(code) => STATES.into_iter().find(|state| state.as_str() == code).unwrap_or_else(|| {
@@ -130,7 +137,7 @@ async fn wanted(
     }
     let filter =
         NotificationFilter { merchant: Some(merchant), endpoint: at, types, state: None, since, until, payment };
-    Ok((Some(Wanted { filter, state, to, rate }), endpoints))
+    Ok((Some(Wanted { filter, state, to, rate, before }), endpoints))
 }
 
 async fn page_of(
@@ -220,6 +227,7 @@ async fn many(request: PanelRequest, is_replay: bool, is_act: bool) -> Answer {
     let Some(wanted) = wanted.filter(|_| !is_wrong) else {
         return Ok(if is_wrong { request.rejected(&page) } else { request.page(&page) });
     };
+    page.carried.push(("before".to_owned(), wanted.before.to_string()));
     let notifications = request.deps.notifications.clone();
     let counting = if is_replay {
         count_replay(&request, notifications, wanted.replay(&request, !is_act)).await?

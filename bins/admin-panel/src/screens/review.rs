@@ -4,7 +4,7 @@ use askama::Template;
 use dropin_ports::{OrderSearch, SearchBounds, SearchFilter};
 use dropin_usecases::payments::ReviewError;
 
-use super::orders::{OrderRow, review_again, reviewed};
+use super::orders::{OrderRow, review_again, review_changed, reviewed};
 use super::{
     Choice, MerchantNames, PAGE_ROWS, acting, merchant_choices, read_cursor, required_note, visible_merchants,
     write_cursor,
@@ -67,6 +67,7 @@ pub(crate) async fn decide(request: PanelRequest) -> Answer {
     let outcome = match request.deps.flows.run(flow).await? {
         Ok(outcome) => outcome,
         Err(ReviewError::Store(error)) => return Err(error.into()),
+        Err(ReviewError::Changed) => return review_changed(&request).await,
         Err(refused) => return review_again(&request, sentence(&refused)).await,
     };
     let done = match (outcome.pending, approve) {

@@ -196,7 +196,8 @@ impl Texts {
                 let parts = parts_of(known, said)?;
                 let mut pieces = means.split("{}");
                 let first = pieces.next().unwrap_or_default().to_owned();
-                Some(pieces.zip(parts).fold(first, |text, (piece, part)| text + part + piece))
+                // A part may be a sentence of its own.
+                Some(pieces.zip(parts).fold(first, |text, (piece, part)| text + &self.domain(part) + piece))
             })
         })
     }

@@ -252,6 +252,13 @@ fn what_the_domain_says_is_found_with_its_parts() {
         "zu viele falsche: versuchen Sie es in 7 Sekunden erneut"
     );
     assert_eq!(german("at most 29.90 USD is left to be refunded"), "höchstens 29.90 USD sind noch erstattbar");
+    assert_eq!(
+        german(
+            "the processor's journal (entry 7) says that CAPTURE of an unknown amount was approved; here it is a REFUND"
+        ),
+        "das Journal des Abwicklers (Eintrag 7) sagt, dass CAPTURE über einen unbekannten Betrag genehmigt wurde; hier ist es REFUND",
+        "a part may be a sentence of its own"
+    );
     assert_eq!(german("something new"), "something new");
     assert_eq!(en::TEXTS.domain("there is no such contract"), "there is no such contract");
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use actix_web::body::to_bytes;
 use actix_web::dev::{Service, ServiceResponse};
-use actix_web::http::header::{COOKIE, HeaderMap, LOCATION, SET_COOKIE};
+use actix_web::http::header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, SET_COOKIE};
 use actix_web::http::{Method, StatusCode};
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, Error};
@@ -37,6 +37,7 @@ use dropin_usecases::operators::{
 };
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
+use tokio::sync::watch;
 
 pub(crate) const PASSWORD: &str = "nine blue whales dance slowly";
 const HOST: &str = "panel.example";
@@ -121,6 +122,9 @@ pub(crate) struct World {
     pub(crate) order_of_bob: OrderId,
     pub(crate) session_of_bob: SessionId,
     pub(crate) receiver: Arc<Receiver>,
+    pub(crate) secrets: Arc<MasterKey>,
+    /// Stops the panel when it says `true`.
+    pub(crate) stop: watch::Sender<bool>,
     pub(crate) harness: Harness,
 }
 
@@ -187,13 +191,14 @@ impl World {
         let merchants = Merchants {
             store: shared.clone(),
             outbox: shared.clone(),
-            secrets,
+            secrets: secrets.clone(),
             clock: clock.clone(),
             ids: ids.clone(),
             targets: TargetPolicy::sandbox(),
             by: Acting::system(),
         };
         let receiver = Arc::new(Receiver::default());
+        let stop = watch::Sender::new(false);
         let deps = PanelDeps {
             operators,
             payments,
@@ -207,6 +212,7 @@ impl World {
             audit: shared.clone(),
             audit_log: shared.clone(),
             back_office: shared.clone(),
+            activity: shared.clone(),
             backlog: shared.clone(),
             rates: shared.clone(),
             wallets: shared.clone(),
@@ -215,6 +221,7 @@ impl World {
             flows: Flows::start().unwrap(),
             clock,
             ids,
+            stop: stop.subscribe(),
             sandbox: true,
             is_https: true,
         };
@@ -229,6 +236,8 @@ impl World {
             order_of_bob: id(&of_bob),
             session_of_bob,
             receiver,
+            secrets,
+            stop,
             harness,
         }
     }
@@ -303,6 +312,10 @@ fn form(session: &str, path: &str, fields: &[(&str, &str)]) -> TestRequest {
 async fn page_of(app: &impl Panel, request: TestRequest) -> Page {
     let response = app.call(request.to_request()).await.unwrap();
     let (status, headers) = (response.status(), response.headers().clone());
+    // It ends with the session alone.
+    if headers.get(CONTENT_TYPE).is_some_and(|value| value == "text/event-stream") {
+        return Page { status, headers, text: String::new() };
+    }
     let body = to_bytes(response.into_body()).await.map_err(|_broken| "broken").unwrap();
     Page { status, headers, text: String::from_utf8(body.to_vec()).unwrap() }
 }

@@ -1,6 +1,7 @@
 //! The command line: what it takes, and the commands beside serving. Scripts rely on it: what is here stays.
 
 mod acting;
+mod assets;
 mod audit_log;
 mod client;
 mod contract;
@@ -25,6 +26,7 @@ mod wallet;
 use clap::{Args, Parser, Subcommand};
 use dropin_boot::{ConfigArgs, KeyArgs, LogArgs, ModeArgs, StoreArgs};
 
+use assets::AssetsCommand;
 use audit_log::AuditCommand;
 use contract::ContractCommand;
 use doctor::Doctor;
@@ -118,6 +120,9 @@ pub(crate) enum Command {
     /// Exchange rates
     #[command(subcommand)]
     Rates(RatesCommand),
+    /// The drop-in's scripts: an inventory of them, and whether an address serves these
+    #[command(subcommand)]
+    Assets(AssetsCommand),
     /// The mobile wallet: merchants' certificates and domains
     #[command(subcommand)]
     Wallet(WalletCommand),

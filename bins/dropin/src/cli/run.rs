@@ -11,6 +11,7 @@ use dropin_store::{Deployment, Role, Store};
 use dropin_usecases::access::Merchants;
 use dropin_wire::audit_log::Document;
 
+use super::assets::AssetsCommand;
 use super::ledger::{self, LedgerCommand};
 use super::merchant::{self, MerchantCommand};
 use super::operations::{self, OpCommand};
@@ -19,8 +20,8 @@ use super::order::{self, OrderCommand};
 use super::rates::{self, RatesCommand};
 use super::screening::{self, ScreeningCommand};
 use super::{
-    Cli, Command, DeploymentCommand, acting, audit_log, contract, doctor, keys, listen, notification, say, trigger,
-    wallet,
+    Cli, Command, DeploymentCommand, acting, assets, audit_log, contract, doctor, keys, listen, notification, say,
+    trigger, wallet,
 };
 use crate::files;
 
@@ -32,6 +33,10 @@ pub(crate) async fn run(cli: &Cli, command: &Command) -> Result<ExitCode, Failur
         (Command::Ledger(LedgerCommand::Verify(_)), Err(failure)) => {
             report_failure(&failure.to_string());
             Ok(ExitCode::from(ledger::NOT_COMPARED))
+        }
+        (Command::Assets(AssetsCommand::Verify(_)), Err(failure)) => {
+            report_failure(&failure.to_string());
+            Ok(ExitCode::from(assets::NOT_COMPARED))
         }
         (Command::Screening(ScreeningCommand::Check(_)), Err(failure)) => {
             report_failure(&failure.to_string());
@@ -48,6 +53,8 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         Command::Grants(wanted) => say(dropin_store::grants(&wanted.role, &wanted.database).trim_end()),
         Command::Listen(wanted) => listen::run(cli, wanted).await,
         Command::Contract(wanted) => contract::run(cli, wanted).await,
+        Command::Assets(AssetsCommand::List(output)) => assets::list(*output),
+        Command::Assets(AssetsCommand::Verify(wanted)) => return assets::verify(wanted).await,
         Command::Screening(ScreeningCommand::Check(wanted)) => return screening::check(cli, wanted),
         Command::Trigger(wanted) if wanted.list => trigger::list(wanted.output),
         Command::Migrate => with_store(open(cli, command)?, async |store| migrate(store)).await,

@@ -54,6 +54,8 @@ pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("screening check", &[]),
     ("screening dry-run", &[]),
     ("screening rules", &["MERCHANT_CHANGE"]),
+    ("assets list", &[]),
+    ("assets verify", &[]),
     ("wallet set", &["WALLET_SET"]),
     ("wallet show", &[]),
     ("wallet remove", &["WALLET_REMOVE"]),

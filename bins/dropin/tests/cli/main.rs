@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod accounts;
+mod assets;
 mod audit_log;
 mod audited_commands;
 mod commands;

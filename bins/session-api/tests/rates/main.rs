@@ -67,7 +67,7 @@ pub(crate) async fn guaranteed(api: &Api) -> MerchantId {
         settlement: Some(Currency::Gbp),
         markups: [(Currency::Usd, Markup::from_basis_points(100).unwrap())].into(),
     };
-    assert_eq!(api.outbox.change_rates(id, change, audited()).await, Ok(AccountChanged::Done));
+    assert_eq!(api.outbox.change_rates(id, None, change, audited()).await, Ok(AccountChanged::Done));
     id
 }
 

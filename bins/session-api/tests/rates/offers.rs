@@ -53,7 +53,7 @@ async fn a_new_setting_counts_from_the_next_set_on() {
     let ana = guaranteed(&api).await;
     let first = rates(&api, ana).await;
     let change = RateChange { settlement: Some(Currency::Eur), ..RateChange::default() };
-    api.outbox.change_rates(ana, change, audited()).await.unwrap();
+    api.outbox.change_rates(ana, None, change, audited()).await.unwrap();
     let currencies = Some(vec![Currency::Usd, Currency::Jpy]);
     api.merchants.set(ana, MerchantSettings { currencies, ..MerchantSettings::default() }).await.unwrap();
     // What is not enabled any more is not shown; what is new has no offer yet.

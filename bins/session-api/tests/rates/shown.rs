@@ -56,7 +56,7 @@ async fn a_change_of_the_settings_shows_by_itself() {
     let ana = id_of(&api, "Ana").await;
     assert!(rates(&api, ana).await.text.contains(r#"{"Currency":"EUR","Rate":1}"#));
     let change = RateChange { settlement: Some(Currency::Usd), ..RateChange::default() };
-    api.outbox.change_rates(ana, change, audited()).await.unwrap();
+    api.outbox.change_rates(ana, None, change, audited()).await.unwrap();
     let answer = until(&api, ana, |answer| answer.text.contains(r#"{"Currency":"USD","Rate":1}"#)).await;
     // 1 / 1.1172, to ten significant digits.
     assert!(answer.text.contains(r#"{"Currency":"EUR","Rate":0.8950948801}"#), "{answer:?}");

@@ -6,12 +6,12 @@ use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Tim
 use dropin_money::Amount;
 use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
-    AccessStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared, BackOfficeStore,
-    BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey, DeliveryResult, EventLog,
-    Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession, NotificationStore, OperatorStore,
-    OrderChanged, OrderName, OutboxStore, Payment, PaymentStore, PrepareAuthorization, RateStore, ResponseStore,
-    ScreeningStore, SealedStore, SessionStore, Settled, Settlement, StashEntry, StashKey, StashStore, StashUse,
-    StoreError, StoreHealth, WalletStore,
+    AccessStore, ActivityStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared,
+    BackOfficeStore, BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey,
+    DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession,
+    NotificationStore, OperatorStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
+    PrepareAuthorization, RateStore, ResponseStore, ScreeningStore, SealedStore, SessionStore, Settled, Settlement,
+    StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -66,6 +66,8 @@ pub struct Harness {
     pub outbox: Arc<dyn OutboxStore>,
     /// Searches of those who run the deployment.
     pub back_office: Arc<dyn BackOfficeStore>,
+    /// Whether anything happened.
+    pub activity: Arc<dyn ActivityStore>,
     /// The state of the queue.
     pub backlog: Arc<dyn BacklogStore>,
     /// Notifications as people see them.
@@ -99,6 +101,7 @@ impl Harness {
             + RateStore
             + OutboxStore
             + BackOfficeStore
+            + ActivityStore
             + BacklogStore
             + NotificationStore
             + EventLog
@@ -124,6 +127,7 @@ impl Harness {
             rates: store.clone(),
             outbox: store.clone(),
             back_office: store.clone(),
+            activity: store.clone(),
             backlog: store.clone(),
             notifications: store.clone(),
             event_log: store.clone(),

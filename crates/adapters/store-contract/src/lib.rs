@@ -36,6 +36,7 @@ macro_rules! all_cases {
                 screening_rules_are_kept_beside_a_merchant
                 of_many_who_set_screening_rules_one_wins
                 of_many_who_set_a_merchant_the_last_one_wins_whole
+                of_many_who_set_a_merchant_as_they_saw_it_one_wins
                 a_merchant_has_several_users
                 a_password_retires_the_one_before
                 a_revoked_user_stays_revoked
@@ -160,6 +161,12 @@ macro_rules! all_cases {
                 addresses_fold_ascii_letters_alone
                 a_search_goes_through_a_bounded_number_of_rows
                 open_operations_are_listed_for_their_merchants
+            }
+            activity {
+                whatever_becomes_of_an_order_shows
+                held_orders_come_newest_first
+                what_becomes_of_notifications_shows_at_their_merchant
+                steps_of_the_history_show_at_their_merchant
             }
             idempotency {
                 an_answer_is_kept_with_its_effect
@@ -387,6 +394,7 @@ macro_rules! all_cases {
                 of_many_checks_of_the_source_one_brings_a_table
                 rate_settings_are_set_in_parts
                 of_many_who_set_rates_none_is_lost
+                of_many_who_set_rates_as_they_saw_them_one_wins
                 offers_come_back_whole_and_stay
                 of_many_who_make_offers_one_does
                 an_order_tells_the_rate_of_its_sale

@@ -6,7 +6,7 @@ use dropin_order::{OpState, Refund, RefundState, VoidPlan};
 use dropin_ports::{CheckoutRecord, OrderChanged, Payment, PrepareAuthorization, Settled, Settlement};
 
 use crate::Harness;
-use crate::harness::{Asking, capture, captured, outcome};
+use crate::harness::{Asking, approval, capture, captured, outcome};
 use crate::values::{at, authorization, checkout_order, fresh, of_order, order_event, posting, seconds};
 
 impl Harness {
@@ -18,6 +18,16 @@ impl Harness {
         let (change, ledger) = captured(&taken.order.next, &taken.operation, at(31));
         let mut settlement = outcome(taken.operation.id, OpState::Approved, at(31));
         (settlement.order, settlement.ledger) = (Some(change), ledger);
+        assert_eq!(self.payments.settle(settlement).await, Ok(Settled::Done));
+        self.payment(payment.operation.id).await
+    }
+
+    /// A payment that was authorized and that our own review holds.
+    pub async fn held(&self, merchant: MerchantId) -> Payment {
+        let payment = self.submitted(merchant).await;
+        let step = payment.order.authorized(&payment.order.total, true, at(604_800), posting(), at(20)).unwrap();
+        let mut settlement = approval(&payment);
+        (settlement.order, settlement.ledger) = (Some(step.change), step.ledger);
         assert_eq!(self.payments.settle(settlement).await, Ok(Settled::Done));
         self.payment(payment.operation.id).await
     }

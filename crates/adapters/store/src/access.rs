@@ -36,16 +36,7 @@ impl AccessStore for Store {
     }
 
     async fn find_merchant(&self, id: MerchantId) -> Result<Option<Merchant>, StoreError> {
-        self.read(move |connection| {
-            let found: Option<MerchantRow> = merchant::table
-                .find(Id(id.uuid()))
-                .select(MerchantRow::as_select())
-                .first(connection)
-                .optional()
-                .in_table("merchant")?;
-            found.map(|row| whole(connection, row)).transpose()
-        })
-        .await
+        self.read(move |connection| find_merchant(connection, Id(id.uuid()))).await
     }
 
     async fn list_merchants(&self) -> Result<Vec<Merchant>, StoreError> {
@@ -215,6 +206,12 @@ fn is_merchant(connection: &mut AnyConnection, id: Id) -> Result<bool, Fault> {
     Ok(found.is_some())
 }
 
+fn find_merchant(connection: &mut AnyConnection, id: Id) -> Result<Option<Merchant>, Fault> {
+    let found: Option<MerchantRow> =
+        merchant::table.find(id).select(MerchantRow::as_select()).first(connection).optional().in_table("merchant")?;
+    found.map(|row| whole(connection, row)).transpose()
+}
+
 fn insert_merchant(connection: &mut AnyConnection, new: &NewMerchant) -> Result<(), Fault> {
     let NewMerchant { merchant, user, endpoint: endpoint_row, audit } = new;
     diesel::insert_into(merchant::table).values(MerchantRow::new(merchant)?).execute(connection)?;
@@ -247,6 +244,9 @@ fn set_merchant(
         AnyConnection::Sqlite(connection) => row.first(connection).optional()?,
     };
     let Some(key) = locked else { return Ok(AccountChanged::Missing) };
+    if settings.decided_on.is_some() && find_merchant(connection, key)? != settings.decided_on {
+        return Ok(AccountChanged::Stale);
+    }
     if let Some(name) = &settings.name {
         diesel::update(merchant::table.find(key)).set(merchant::name.eq(name)).execute(connection)?;
     }

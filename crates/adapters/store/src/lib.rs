@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 mod access;
+mod activity;
 mod append_only;
 mod audit;
 mod audit_log;

@@ -133,6 +133,7 @@ impl RateStore for Store {
     async fn change_rates(
         &self,
         merchant: MerchantId,
+        decided_on: Option<RateSettings>,
         change: RateChange,
         audit: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError> {
@@ -146,7 +147,11 @@ impl RateStore for Store {
             if locked.is_none() {
                 return Ok(TxOutcome::Rollback(AccountChanged::Missing));
             }
-            let row = RatesRow::new(merchant, &settings(connection, merchant)?.changed(&change))?;
+            let before = settings(connection, merchant)?;
+            if decided_on.as_ref().is_some_and(|seen| *seen != before) {
+                return Ok(TxOutcome::Rollback(AccountChanged::Stale));
+            }
+            let row = RatesRow::new(merchant, &before.changed(&change))?;
             let set = SetRates {
                 merchant: row.merchant_id,
                 form: &row.form,

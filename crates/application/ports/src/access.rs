@@ -52,11 +52,15 @@ pub enum AccountChanged {
     Missing,
     /// It was revoked or removed, which is for ever: nothing was written.
     Ended,
+    /// It is another than the change was decided on: nothing was written; load and decide again.
+    Stale,
 }
 
 /// What of a merchant is to be set; `None` leaves it as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MerchantSettings {
+    /// The merchant that this was decided on: when it is another by now, nothing is set. `None` sets it whatever it is.
+    pub decided_on: Option<Merchant>,
     /// Name shown to shoppers.
     pub name: Option<String>,
     /// Currencies, in place of all that it has.
@@ -145,7 +149,7 @@ pub trait AccessStore: Send + Sync {
     /// Every merchant, oldest first.
     async fn list_merchants(&self) -> Result<Vec<Merchant>, StoreError>;
 
-    /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant.
+    /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant, [`AccountChanged::Stale`] when it is another than it was decided on.
     async fn set_merchant(
         &self,
         id: MerchantId,

@@ -2,6 +2,7 @@
 #![deny(missing_docs)]
 
 mod access;
+mod activity;
 mod audit;
 mod audit_log;
 mod back_office;
@@ -34,6 +35,7 @@ pub use access::{
     AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantScreeningRules, MerchantSettings,
     NewMerchant, ScreeningRulesChanged, UserChange, UserInserted,
 };
+pub use activity::{ActivityStore, HeldOrder, HistoryActivity, NotificationActivity, OrderActivity};
 pub use audit::{
     AuditStore, AuditedOrder, Balance, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,
 };

@@ -95,10 +95,12 @@ pub trait RateStore: Send + Sync {
     /// The rates that a merchant is given; the default when nothing was set.
     async fn find_rate_settings(&self, merchant: MerchantId) -> Result<RateSettings, StoreError>;
 
-    /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant.
+    /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant, [`AccountChanged::Stale`] when its settings are other than
+    /// `decided_on`, where that is given.
     async fn change_rates(
         &self,
         merchant: MerchantId,
+        decided_on: Option<RateSettings>,
         change: RateChange,
         audit: NewAuditEntry,
     ) -> Result<AccountChanged, StoreError>;

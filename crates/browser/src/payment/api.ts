@@ -131,6 +131,8 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Pauses between repeats of one request, in milliseconds. */
 export const PAUSES = [500, 1000, 2000];
+/** Between requests of which several in a row went unanswered. */
+export const LONG_PAUSE_MS = 4000;
 
 export class Api {
   private readonly session: string;

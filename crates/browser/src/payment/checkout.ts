@@ -5,33 +5,25 @@
 
 import { CARDS, type ShellMessage } from "../shared/protocol";
 import { load } from "../shared/lazy-module";
-import { say } from "../shared/strings";
 import type { Frame } from "../frame/frame";
 import type { FieldName } from "../frame/form";
 import type { PayForm } from "./pay-form";
 import { agreementOf, consentOf, isFree } from "./agreement";
-import { pause, PAUSES, type ApiResult, type Api, type FailedAttempt, type Submission, type Progress, type Secret, type State, type View } from "./api";
+import type { ApiResult, Api, FailedAttempt, Submission, Progress, Secret, View } from "./api";
 import { closeAttempt, deviceFingerprint, openAttempt } from "./attempt-storage";
 import { detailsOf } from "./bank";
+import { ExpiryWatch } from "./expiry";
+import { follow, readView } from "./follow";
 import type { Forms } from "./forms";
 import { whenDrawn } from "./when-drawn";
 import type { Texts } from "./texts";
+import { Words } from "./words";
 import type * as Wallet from "../wallet/wallet";
 
-/** Between requests of which several in a row went unanswered. */
-const LONG_PAUSE_MS = 4000;
-/** Seconds that the service holds a progress request open. */
-const WAIT = 25;
 /** After this long without an outcome the shopper is told that the payment is being checked. */
 const CHECKING_AFTER_MS = 25_000;
-/** Between two progress requests that the service answered at once. */
-const MIN_POLL_MS = 1000;
 /** After a changed total the button rests this long, so that the second half of a double click cannot confirm it unseen. */
 const REST_MS = 600;
-/** A Session that has expired is looked at this long after its end; and no sooner again than this when it has not, after all. */
-const EXPIRY_MS = 1000;
-/** Longer timers run out at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 const WARNED: Readonly<Record<string, FieldName>> = {
   CardNumberInvalid: "number",
@@ -59,19 +51,19 @@ export class Checkout {
   /** Whether the shell was told all texts. */
   private isToldAll = false;
   private view: View;
-  /** When, by this browser's clock, the Session that is shown expires. */
-  private expiry = Infinity;
-  private expiryTimer: ReturnType<typeof setTimeout> | undefined;
+  private readonly words: Words;
+  private readonly expiry = new ExpiryWatch(() => this.phase === "form" && void this.reload());
 
   constructor(private readonly frame: Frame, private readonly api: Api, private readonly forms: Forms, private readonly texts: Texts) {
     this.view = frame.view;
     this.isDrawn = frame.isShown;
+    this.words = new Words(frame, texts.strings);
   }
 
   /** Shows the Session for the first time, or takes over the form that is shown. Where a payment was begun, there is more to say. */
   async start(): Promise<void> {
     const fresh = this.view.State === "CREATED" && this.view.Attempt === undefined;
-    if (!fresh) await this.waitForTexts(this.flow.signal);
+    if (!fresh) await this.texts.wait(this.flow.signal);
     this.begin();
     void this.complete();
   }
@@ -93,8 +85,8 @@ export class Checkout {
   }
 
   /** Goes where the Session is: to the form, or after a payment that is already under way or over. */
-  private begin(notice = this.failureOf(this.view.Attempt)): void {
-    this.watchExpiry();
+  private begin(notice = this.words.failureOf(this.view.Attempt)): void {
+    this.expiry.watch(this.view);
     if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
     const there = this.setOrder();
     if (this.isDrawn) this.isDrawn = false;
@@ -106,7 +98,7 @@ export class Checkout {
   }
 
   private setOrder(): boolean {
-    return this.forms.setOrder(this.view, this.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
+    return this.forms.setOrder(this.view, this.words.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
   }
 
   private get sessionId(): string {
@@ -148,15 +140,16 @@ export class Checkout {
     if (form !== null && card === null) return;
     const signal = this.newFlow();
     this.notify("");
-    this.setBusy(true, card === null ? this.paying : "");
-    if (card !== null) this.frame.announce(this.paying);
+    const paying = this.words.paying(this.view, this.forms.contract !== "");
+    this.setBusy(true, card === null ? paying : "");
+    if (card !== null) this.frame.announce(paying);
     const complete = await this.complete();
     if (signal.aborted) return;
-    if (!complete) return this.openForm(this.say("notSent"));
+    if (!complete) return this.openForm(this.words.say("notSent"));
     this.sent = form;
     const AttemptId = openAttempt(this.sessionId);
     const ContractId = form === null ? "" : this.forms.contract;
-    const of = ContractId === "" ? consentOf(this.view, this.lang, form !== null && this.forms.isTicked) : { ContractId };
+    const of = ContractId === "" ? consentOf(this.view, this.words.lang, form !== null && this.forms.isTicked) : { ContractId };
     const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...of };
     const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
     const order: Submission = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
@@ -185,21 +178,16 @@ export class Checkout {
   }
 
   private forget(contract: string): void {
-    const cards = this.view.SavedCards ?? [];
-    const place = cards.findIndex(({ ContractId }) => ContractId === contract);
-    const left = cards.filter(({ ContractId }) => ContractId !== contract);
-    this.view = { ...this.view, SavedCards: left };
-    // The next one, else the last; else a new card.
-    this.forms.contract = (left[place] ?? left.at(-1))?.ContractId ?? "";
+    this.view = this.forms.without(contract, this.view);
     this.setOrder();
     this.select(this.method);
     this.forms.focusHeading();
-    this.frame.announce(this.say("removed"));
+    this.frame.announce(this.words.say("removed"));
   }
 
   /** Looks at a Session that expired meanwhile, as when the page was out of sight or the computer slept. */
   checkExpiry(): void {
-    if (this.phase === "form" && Date.now() > this.expiry) void this.reload();
+    this.expiry.check();
   }
 
   private showModel(): void {
@@ -214,16 +202,8 @@ export class Checkout {
     return complete;
   }
 
-  private async waitForTexts(signal: AbortSignal): Promise<void> {
-    while (!(await this.texts.complete()) && !signal.aborted) await pause(LONG_PAUSE_MS, signal);
-  }
-
   private get byCard(): boolean {
     return this.method === CARDS;
-  }
-
-  private get paying(): string {
-    return this.say(isFree(this.view) && this.forms.contract === "" ? "saving" : "paying", { amount: this.amountOf(this.view) });
   }
 
   /** Looks at the Session again, as after the back button brought the page back; `notice` explains what changed. */
@@ -231,15 +211,11 @@ export class Checkout {
     if (this.phase === "over") return;
     const signal = this.newFlow();
     this.setBusy(true);
-    let answer = await this.api.view(signal);
-    while (answer.kind === "unreachable" && !signal.aborted) {
-      await pause(LONG_PAUSE_MS, signal);
-      answer = await this.api.view(signal);
-    }
+    const answer = await readView(this.api, signal);
     if (signal.aborted || answer.kind === "unreachable") return;
     if (answer.kind === "refused") return this.fail(answer.code);
     await this.forms.prepare(answer.body, false);
-    await this.waitForTexts(signal);
+    await this.texts.wait(signal);
     if (signal.aborted) return;
     const before = this.view;
     this.view = answer.body;
@@ -256,73 +232,37 @@ export class Checkout {
     if (answer.kind === "ok" && warnings.length === 0) return true;
     closeAttempt(this.sessionId);
     const names = warnings.flatMap((warning) => WARNED[warning] ?? []);
-    this.openForm(names.length > 0 ? undefined : this.say(answer.kind === "unreachable" ? "notSent" : "retype"));
+    this.openForm(names.length > 0 ? undefined : this.words.say(answer.kind === "unreachable" ? "notSent" : "retype"));
     if (names.length > 0) this.forms.chosen.refuse(names);
     return false;
   }
 
-  /**
-   * Submits `order` (when there is one) until it is answered, then follows the Session to its end. `first` is another call to begin with,
-   * repeated until it is answered.
-   */
+  /** Submits `order` (when there is one), or makes the call `first`, until it is answered; then follows the Session to its end. */
   private async follow(signal: AbortSignal, order: Submission | null, first?: () => Promise<ApiResult<Progress>>): Promise<void> {
-    let asking = order === null;
-    let misses = 0;
-    let from: State = "PROCESSING";
     if (order === null && !first) this.showProcessing();
-    while (!signal.aborted) {
-      const asked = Date.now();
-      const sending = !asking && order !== null ? order : null;
-      const call = first ?? (sending ? () => this.api.submit(sending, signal) : () => this.api.progress(WAIT, from, signal));
-      const answer: ApiResult<Progress> = await call();
-      if (signal.aborted) return;
-      if (answer.kind === "unreachable") {
-        // Nobody knows whether it arrived. After a few repeats under the same id, say so and ask how it went.
-        if (sending && misses === PAUSES.length) (asking = true), this.showStatus("checking");
-        await pause(PAUSES[misses] ?? LONG_PAUSE_MS, signal);
-        misses = Math.min(misses + 1, PAUSES.length);
-        continue;
-      }
-      misses = 0;
-      const begun = first !== undefined;
-      first = undefined;
-      // Whatever the service had against it: the Session says how it stands.
-      if (begun && answer.kind === "refused" && answer.status !== 404) continue;
-      if (answer.kind === "refused") {
-        if (this.refused(answer, sending)) return;
-        [order, asking] = [null, true];
-        this.showProcessing();
-        continue;
-      }
-      if (this.arrived(answer.body, order)) return;
-      from = answer.body.State === "REDIRECTED" ? "REDIRECTED" : "PROCESSING";
-      // CREATED after a submit that went unanswered: it never arrived, so send it again under the same id.
-      asking = order === null || answer.body.State !== "CREATED";
-      const early = Date.now() - asked < MIN_POLL_MS;
-      if (early && !(sending && asking)) await pause(MIN_POLL_MS, signal);
-    }
+    await follow(this.api, this, signal, order, first);
   }
 
   /** What a refusal means; false when there is another payment to follow instead. */
-  private refused(answer: Extract<ApiResult<Progress>, { kind: "refused" }>, sent: Submission | null): boolean {
+  refused(answer: Extract<ApiResult<Progress>, { kind: "refused" }>, sent: Submission | null): boolean {
     closeAttempt(this.sessionId);
     // A rate whose guarantee has ended is for the shop to renew: nothing in this Session can be paid until then.
     if (sent === null || answer.status === 404 || answer.code === "RATE_OFFER_EXPIRED") {
       this.fail(answer.code);
     } else if (answer.code === "SESSION_CHANGED") {
-      void this.reload((before, now) => this.changeOf(before, now));
+      void this.reload((before, now) => this.words.changeOf(before, now));
     } else if (answer.status === 409) {
       return false;
     } else if (answer.fields.includes("ContractId")) {
-      void this.reload(() => this.say("savedGone"));
+      void this.reload(() => this.words.say("savedGone"));
     } else {
-      this.openForm(this.say(sent.StashId === undefined ? "methodRefused" : "retype"));
+      this.openForm(this.words.say(sent.StashId === undefined ? "methodRefused" : "retype"));
     }
     return true;
   }
 
   /** Shows where the payment is; true when there is nothing left to follow. */
-  private arrived(progress: Progress, order: Submission | null): boolean {
+  arrived(progress: Progress, order: Submission | null): boolean {
     switch (progress.State) {
       case "COMPLETED":
         this.succeed(progress);
@@ -352,10 +292,11 @@ export class Checkout {
 
   /** Back to the form after an attempt that failed, with the reason and the amount as it is now. */
   private async retry(attempt: FailedAttempt | undefined): Promise<void> {
-    const failure = this.failureOf(attempt);
+    const failure = this.words.failureOf(attempt);
+    if (attempt !== undefined) this.frame.link.send({ type: "attempt", code: attempt.ErrorCode, left: attempt.AttemptsLeft });
     await this.reload((before, now) => {
-      const changed = before.Version !== now.Version && this.amountOf(before) !== this.amountOf(now);
-      return [failure ?? this.failureOf(now.Attempt), changed && this.changeOf(before, now)].filter(Boolean).join(" ");
+      const changed = before.Version !== now.Version && this.words.amountOf(before) !== this.words.amountOf(now);
+      return [failure ?? this.words.failureOf(now.Attempt), changed && this.words.changeOf(before, now)].filter(Boolean).join(" ");
     });
     const { sent } = this;
     if (sent === null || this.phase !== "form") return;
@@ -363,23 +304,6 @@ export class Checkout {
     // A saved card that its bank declined for good is there no more.
     if (sent === this.forms.chosen) sent.retry();
     this.tellEnabled();
-  }
-
-  /** What to say of an attempt that failed, in the shopper's words. */
-  private failureOf(attempt: FailedAttempt | undefined): string | undefined {
-    if (attempt === undefined) return undefined;
-    const key = `again.${attempt.ErrorCode}`;
-    const text = this.say(key in this.texts.strings ? key : "again.other");
-    return attempt.AttemptsLeft === 1 ? `${text} ${this.say("lastTry")}` : text;
-  }
-
-  /** An unpaid Session ends at a known time: the shopper hears of it then, and not when the button is pressed. */
-  private watchExpiry(): void {
-    clearTimeout(this.expiryTimer);
-    const { ExpiresAt, ServerTime, State } = this.view;
-    const left = State === "CREATED" && ExpiresAt && ServerTime ? Date.parse(ExpiresAt) - Date.parse(ServerTime) : NaN;
-    this.expiry = Number.isNaN(left) ? Infinity : Date.now() + Math.max(left, 0) + EXPIRY_MS;
-    if (this.expiry - Date.now() < MAX_TIMER_MS) this.expiryTimer = setTimeout(() => this.checkExpiry(), this.expiry - Date.now() + 1);
   }
 
   private openForm(notice?: string): void {
@@ -416,13 +340,13 @@ export class Checkout {
     this.tellEnabled();
   }
 
-  private showProcessing(): void {
+  showProcessing(): void {
     this.setBusy(true);
     this.showStatus("processing");
   }
 
-  private showStatus(what: "processing" | "checking" | "stopping"): void {
-    this.frame.link.send({ type: "status", title: this.say(`${what}Title`), text: this.say(`${what}Text`) });
+  showStatus(what: "processing" | "checking" | "stopping"): void {
+    this.frame.link.send({ type: "status", ...this.words.both(what) });
   }
 
   private showChecking(): void {
@@ -438,7 +362,7 @@ export class Checkout {
     clearTimeout(this.slowTimer);
     this.setBusy(true);
     const what = challenge ? "challenge" : "away";
-    this.frame.link.send({ type: "away", title: this.say(`${what}Title`), text: this.say(`${what}Text`), url, challenge, now });
+    this.frame.link.send({ type: "away", ...this.words.both(what), url, challenge, now });
   }
 
   private cameBack(): void {
@@ -450,21 +374,20 @@ export class Checkout {
   private succeed({ BankDetails: bank, OrderId: orderId = "", OrderState: state = "", PaymentMethod: method = "" }: Progress): void {
     this.end();
     const what = bank ? "bank" : isFree(this.view) ? "saved" : "done";
-    const text = this.say(`${what}Text`, { merchant: this.view.MerchantName });
-    const details = bank ? detailsOf(this.texts.strings, this.lang, this.frame.amountOf(this.view, this.lang), this.view, bank) : [];
-    this.frame.link.send({ type: "done", title: this.say(`${what}Title`), text, details, paid: { state, orderId, method } });
+    const details = bank ? detailsOf(this.texts.strings, this.words.lang, this.words.amountOf(this.view), this.view, bank) : [];
+    this.frame.link.send({ type: "done", ...this.words.both(what, { merchant: this.view.MerchantName }), details, paid: { state, orderId, method } });
   }
 
   private fail(code: string): void {
     this.end();
-    const text = this.texts.strings[`failed.${code}`] ?? this.say("failed.other");
-    this.frame.link.fail(code, "", this.say("failedTitle"), text);
+    const text = this.texts.strings[`failed.${code}`] ?? this.words.say("failed.other");
+    this.frame.link.fail(code, "", this.words.say("failedTitle"), text);
   }
 
   private end(): void {
     this.newFlow();
     clearTimeout(this.slowTimer);
-    clearTimeout(this.expiryTimer);
+    this.expiry.stop();
     this.phase = "over";
     closeAttempt(this.sessionId);
     this.forms.clear();
@@ -483,22 +406,5 @@ export class Checkout {
   private startSlowTimer(): void {
     clearTimeout(this.slowTimer);
     this.slowTimer = setTimeout(() => this.phase === "paying" && this.showStatus("checking"), CHECKING_AFTER_MS);
-  }
-
-  private get lang(): string {
-    return document.documentElement.lang;
-  }
-
-  private amountOf(view: View): string {
-    return this.frame.amountOf(view, this.lang);
-  }
-
-  private say(key: string, values?: Readonly<Record<string, string>>): string {
-    return say(this.texts.strings, key, values);
-  }
-
-  private changeOf(before: View, now: View): string {
-    const [was, amount] = [this.amountOf(before), this.amountOf(now)];
-    return this.say(was === amount ? "orderChanged" : "amountChanged", { was, amount });
   }
 }

@@ -59,6 +59,15 @@ export class Forms {
     return false;
   }
 
+  /** The view without a saved card. The next one is chosen in its place, else the last, else a new card. */
+  without(contract: string, view: View): View {
+    const cards = view.SavedCards ?? [];
+    const place = cards.findIndex(({ ContractId }) => ContractId === contract);
+    const left = cards.filter(({ ContractId }) => ContractId !== contract);
+    this.contract = (left[place] ?? left.at(-1))?.ContractId ?? "";
+    return { ...view, SavedCards: left };
+  }
+
   open(open: boolean): void {
     this.list?.open(open ? this.contract : null);
   }

@@ -2,7 +2,7 @@
 // waits for the first alone.
 
 import type { Strings } from "../shared/strings";
-import type { Api } from "./api";
+import { LONG_PAUSE_MS, pause, type Api } from "./api";
 
 /** A text of the second file. */
 const PROOF = "doneTitle";
@@ -24,6 +24,11 @@ export class Texts {
   async complete(): Promise<boolean> {
     if (!this.isWhole) await (this.loading ??= this.load());
     return this.isWhole;
+  }
+
+  /** Waits until all texts are there, or `signal` says to stop. */
+  async wait(signal: AbortSignal): Promise<void> {
+    while (!(await this.complete()) && !signal.aborted) await pause(LONG_PAUSE_MS, signal);
   }
 
   private async load(): Promise<void> {

@@ -1,7 +1,6 @@
 // Entry of progress.js: what the shell draws once the form is there. Panels of the methods beside the card, how a payment stands, the way to the
 // bank, the wallet, and what is added to the final panel. The shell loads it as soon as the form is ready, and hands on all that it hears.
 
-import { isWebAddress } from "../shared/address";
 import { CHECK, CROSS, h, icon, setNotice } from "../shared/dom";
 import type { load } from "../shared/lazy-module";
 import { CARDS, type Detail, type FrameMessage, type ShellMessage, type ViewModel } from "../shared/protocol";
@@ -29,6 +28,8 @@ export interface Shell {
   readonly send: (message: ShellMessage) => void;
   /** The open method; "" when none is. */
   readonly selected: () => string;
+  /** Takes the shopper to where the payment goes on. */
+  readonly leave: (url: string) => void;
 }
 
 type Away = Extract<FrameMessage, { type: "away" }>;
@@ -169,7 +170,7 @@ export class Progress {
     const { base, session } = this.shell;
     const leave = (): void => {
       this.closeChallenge();
-      if (isWebAddress(url)) location.assign(url);
+      this.shell.leave(url);
     };
     if (!challenge || !canNest()) return leave();
     const source = new URL("challenge.html", base);

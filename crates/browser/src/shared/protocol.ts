@@ -100,14 +100,16 @@ export type FrameMessage =
   | { readonly type: "status"; readonly title: string; readonly text: string }
   /** The same, while the payment waits for the shopper at `url`; `now` says to go there at once. A challenge may be framed. */
   | { readonly type: "away"; readonly title: string; readonly text: string; readonly url: string; readonly challenge: boolean; readonly now: boolean }
+  /** An attempt failed that another may follow; `code` is the service's. */
+  | { readonly type: "attempt"; readonly code: string; readonly left: number }
   /** The payment session that was asked for; without members when there is none. */
   | { readonly type: "wallet"; readonly session: object }
   | { readonly type: "done"; readonly title: string; readonly text: string; readonly details: readonly Detail[]; readonly paid: Paid }
   /** `text` is for the shopper; `cause` is for the page's developer, and "" when there is nothing to mend. */
   | { readonly type: "fail"; readonly code: string; readonly cause: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
 
-/** The members of each message, each with a sample of its kind. */
-type Shapes = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+/** The members of each message, each with a sample of its kind, and the members that it has in turn. */
+type Shapes = Readonly<Record<string, object>>;
 
 const FRAME_SHAPES: Shapes = {
   hello: {},
@@ -119,6 +121,7 @@ const FRAME_SHAPES: Shapes = {
   notice: { text: "" },
   status: { title: "", text: "" },
   away: { title: "", text: "", url: "", challenge: true, now: true },
+  attempt: { code: "", left: 0 },
   wallet: { session: {} },
   done: { title: "", text: "", details: {}, paid: {} },
   fail: { code: "", cause: "", title: "", text: "", lang: "", dir: "" },
@@ -126,17 +129,19 @@ const FRAME_SHAPES: Shapes = {
 
 const SHELL_SHAPES: Shapes = {
   setup: { hideSubmitButton: true },
-  theme: { theme: {} },
+  theme: { theme: { variables: {}, scheme: "" } },
   select: { method: "" },
   submit: {},
   another: {},
   wallet: { ask: {} },
 };
 
+const fits = (value: unknown, sample: unknown): boolean =>
+  typeof value === typeof sample && value !== null && Object.entries(sample as object).every(([member, one]) => fits((value as Record<string, unknown>)[member], one));
+
 function matches(value: unknown, shapes: Shapes): boolean {
-  const message = Object(value) as Record<string, unknown>;
-  const type = String(message["type"]);
-  return Object.hasOwn(shapes, type) && Object.entries(shapes[type] ?? {}).every(([member, sample]) => typeof message[member] === typeof sample && message[member] !== null);
+  const { type } = Object(value) as { readonly type?: unknown };
+  return typeof type === "string" && Object.hasOwn(shapes, type) && fits(value, shapes[type]);
 }
 
 export function isPortOffer(value: unknown): value is PortOffer {

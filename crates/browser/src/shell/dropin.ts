@@ -243,6 +243,8 @@ export class Dropin {
         this.busy = message.busy;
         this.view.setBusy(message.busy);
         break;
+      case "attempt":
+        return tell(() => this.options.onAttemptFailed?.({ errorCode: message.code, attemptsLeft: message.left }));
       case "away":
         this.away = message.now ? message.url : "";
     }
@@ -267,6 +269,7 @@ export class Dropin {
         pressed: () => this.submitPayment(),
         send: (message) => this.send(message),
         selected: () => this.selected,
+        leave: (url) => this.leaveFor(url),
       });
       for (const waiting of this.waiting ?? []) waiting(this.progress);
     });
@@ -275,8 +278,15 @@ export class Dropin {
   /** That part did not come. It is asked for again, but a bank that waits for the shopper is gone to at once. */
   private missed(tries: number): boolean {
     if (tries === MAX_QUIET_TRIES) report("SCRIPT_BLOCKED", `${this.base.href}progress.js cannot be loaded, so that nothing but the card form is shown. It is tried again.`);
-    if (isWebAddress(this.away)) location.assign(this.away);
+    this.leaveFor(this.away);
     return !this.retired && this.host.isConnected;
+  }
+
+  /** The payment goes on elsewhere. The page hears of it while it is still there. */
+  private leaveFor(url: string): void {
+    if (!isWebAddress(url)) return;
+    tell(() => this.options.onRedirect?.({ method: this.selected }));
+    location.assign(url);
   }
 
   private show(model: ViewModel): void {
@@ -307,6 +317,7 @@ export class Dropin {
     this.selected = method;
     this.view.setSelected(method);
     this.send({ type: "select", method });
+    if (this.readySent) tell(() => this.options.onMethodSelected?.({ method: method || null }));
   }
 
   private setEnabled(enabled: boolean, method = this.selected): void {

@@ -34,5 +34,5 @@ function init(given: unknown): DropinInstance {
   });
 }
 
-// A page that loads the script twice keeps the first one, which knows the instances.
-if (!("dropin" in window)) Object.defineProperty(window, "dropin", { value: Object.freeze({ init }) });
+// A page that loads the script twice keeps the first one, which knows the instances, and where it is from.
+if (!("dropin" in window)) Object.defineProperty(window, "dropin", { value: Object.freeze({ init, base: base?.href }) });

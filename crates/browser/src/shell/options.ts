@@ -9,6 +9,9 @@ export interface Options {
   readonly onContinue: (() => void) | undefined;
   readonly onReady: (() => void) | undefined;
   readonly onChange: ((change: { readonly method: string | null; readonly complete: boolean }) => void) | undefined;
+  readonly onMethodSelected: ((selected: { readonly method: string | null }) => void) | undefined;
+  readonly onAttemptFailed: ((attempt: { readonly errorCode: string; readonly attemptsLeft: number }) => void) | undefined;
+  readonly onRedirect: ((redirect: { readonly method: string }) => void) | undefined;
   readonly onFailure: ((error: { readonly errorCode: string; readonly errorMessage: string }) => void) | undefined;
   readonly hideSubmitButton: boolean | undefined;
   readonly onSubmitEnabledChange: ((state: boolean) => void) | undefined;
@@ -25,6 +28,9 @@ const KINDS: Readonly<Record<keyof Options, string>> = {
   onContinue: "function",
   onReady: "function",
   onChange: "function",
+  onMethodSelected: "function",
+  onAttemptFailed: "function",
+  onRedirect: "function",
   onFailure: "function",
   hideSubmitButton: "boolean",
   onSubmitEnabledChange: "function",

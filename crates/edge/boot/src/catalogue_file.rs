@@ -95,16 +95,63 @@ pub(crate) struct CatalogueFile {
 /// # Errors
 /// [`ConfigError::Read`], and [`ConfigError::Catalogue`], which says what to change: a merchant's file adds no method.
 pub fn read_adjustments(path: &Path, known: &Catalogue) -> Result<Adjustments, ConfigError> {
-    read_as(path, |text| {
-        let mut all = Adjustments::default();
-        for (id, table) in tables(text)? {
-            let method = known.method(&id).ok_or_else(|| {
-                format!("[{id}] is no payment method: correct the id; only the deployment's file (DROPIN_CATALOGUE) adds one")
-            })?;
-            all.set(method, table.adjust().map_err(|why| format!("[{id}] {why}"))?);
-        }
-        Ok(all)
-    })
+    read_as(path, |text| parse_adjustments(text, known))
+}
+
+/// The same of a text.
+///
+/// # Errors
+/// What to change.
+pub fn parse_adjustments(text: &str, known: &Catalogue) -> Result<Adjustments, String> {
+    let mut all = Adjustments::default();
+    for (id, table) in tables(text)? {
+        let method = known.method(&id).ok_or_else(|| {
+            format!(
+                "[{id}] is no payment method: correct the id; only the deployment's file (DROPIN_CATALOGUE) adds one"
+            )
+        })?;
+        all.set(method, table.adjust().map_err(|why| format!("[{id}] {why}"))?);
+    }
+    Ok(all)
+}
+
+/// Adjustments as a merchant's file has them.
+pub fn write_adjustments(adjustments: &Adjustments) -> String {
+    let list = |items: Vec<String>| items.iter().map(|item| format!("\"{item}\"")).collect::<Vec<_>>().join(", ");
+    let mut text = String::new();
+    for (id, one) in adjustments.iter() {
+        let codes = |all: &[Currency]| all.iter().map(|one| one.code().to_owned()).collect();
+        let names = |all: &[SalesChannel]| all.iter().map(|one| one.as_str().to_owned()).collect();
+        let flag = |name: &str, value: Option<bool>| value.map(|value| format!("{name} = {value}"));
+        let lists = [
+            ("countries", one.countries.clone()),
+            ("currencies", one.currencies.as_deref().map(codes)),
+            ("channels", one.channels.as_deref().map(names)),
+        ];
+        let lists = lists.into_iter().filter_map(|(name, all)| Some(format!("{name} = [{}]", list(all?))));
+        let amounts = one
+            .amounts
+            .as_deref()
+            .filter(|all| !all.is_empty())
+            .map(|all| format!("amounts = {{ {} }}", all.iter().map(limit).collect::<Vec<_>>().join(", ")));
+        let flags = [
+            flag("offered", one.offered),
+            flag("recurring", one.recurring),
+            flag("capture_later", one.capture_later),
+            flag("sandbox", one.sandbox),
+        ];
+        let lines: Vec<_> = flags.into_iter().flatten().chain(lists).chain(amounts).collect();
+        text.push_str(&format!("[{id}]\n{}\n\n", lines.join("\n")));
+    }
+    text.trim_end().to_owned()
+}
+
+/// `EUR = "0.50..5000"`.
+fn limit(range: &Range) -> String {
+    let currency = range.currency();
+    let amount = |minor| Amount::from_minor(currency, minor).map(|amount| amount.to_string()).unwrap_or_default();
+    let least = if range.least() == 0 { String::new() } else { amount(range.least()) };
+    format!("{} = \"{least}..{}\"", currency.code(), range.most().map(amount).unwrap_or_default())
 }
 
 fn read_as<T>(path: &Path, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, ConfigError> {

@@ -35,7 +35,7 @@ mod webhook;
 
 pub use access::AccessArgs;
 pub use catalogue::CatalogueArgs;
-pub use catalogue_file::{CatalogueFileArgs, read_adjustments};
+pub use catalogue_file::{CatalogueFileArgs, parse_adjustments, read_adjustments, write_adjustments};
 pub use config::{ConfigArgs, Loaded, hide_password, load};
 pub use config_error::ConfigError;
 pub use context::{Context, Prefixes};

@@ -108,6 +108,7 @@ impl From<CaptureError> for ApiError {
                 "there is nothing to capture, or it was captured or is to be captured with another amount",
             ),
             CaptureError::Amount(violation) => fields(vec![violation]),
+            CaptureError::Changed => order_changed(),
             CaptureError::Store(error) => error.into(),
         }
     }
@@ -121,6 +122,7 @@ impl From<CancelError> for ApiError {
                 found.as_str(),
                 "it is being paid or captured right now, or over; what was captured can be refunded",
             ),
+            CancelError::Changed => order_changed(),
             CancelError::Store(error) => error.into(),
         }
     }
@@ -438,6 +440,11 @@ fn session_not_found() -> ApiError {
 
 fn order_not_found() -> ApiError {
     ApiError::new(ErrorCode::OrderNotFound, "There is no Order with this OrderId or reference.")
+}
+
+/// Of callers that name the Order as they saw it.
+fn order_changed() -> ApiError {
+    ApiError::new(ErrorCode::InvalidOrderState, "The Order changed meanwhile; look at it as it stands now.")
 }
 
 fn order_state(found: &str, why: &str) -> ApiError {

@@ -130,6 +130,8 @@ pub(crate) struct Client<'a> {
     connections: Vec<(SocketAddr, http1::Client)>,
     /// Before each call.
     pub(crate) pause: Duration,
+    /// From the beginning of one payment to that of the next, at least; `None` is at once.
+    pub(crate) every: Option<Duration>,
     /// So many were sent.
     pub(crate) requests: u64,
 }
@@ -150,13 +152,18 @@ struct View {
 impl<'a> Client<'a> {
     pub(crate) fn new(addresses: Addresses, shop: &'a Shop, run: &'a str, number: usize) -> Self {
         let (connections, pause) = (Vec::new(), Duration::ZERO);
-        Self { addresses, shop, run, number, contract: None, connections, pause, requests: 0 }
+        Self { addresses, shop, run, number, contract: None, connections, pause, every: None, requests: 0 }
     }
 
     /// Pays until it is told to stop; the payment under way is finished. The numbers of those that are done come through `completed`.
     pub(super) fn work(mut self, flow: PaymentFlow, completed: &Receiver<u64>, stop: &AtomicBool) -> Done {
         let (mut done, mut failures) = (Done::default(), 0);
+        let mut due = Instant::now();
         for number in 0.. {
+            if let Some(every) = self.every {
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+                due += every;
+            }
             if stop.load(Ordering::Relaxed) || failures == FAILURES_MAX {
                 break;
             }

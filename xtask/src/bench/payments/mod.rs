@@ -65,9 +65,25 @@ pub(crate) struct SiteOptions {
     /// Has PostgreSQL count what each statement takes; costs a little
     #[arg(long)]
     statements: bool,
+    /// Payments begun per second, at most [default: as many as come to their end]
+    #[arg(long, value_parser = value_parser!(u32).range(1..=10_000))]
+    rate: Option<u32>,
+    /// A program that is built and run beside the services.
+    #[arg(skip)]
+    program: Option<&'static str>,
 }
 
 impl SiteOptions {
+    /// The same with so many payments per second, unless another rate was asked for.
+    pub(crate) fn at_rate(&self, rate: u32) -> Self {
+        Self { rate: self.rate.or(Some(rate)), ..self.clone() }
+    }
+
+    /// The same with one program more.
+    pub(crate) fn with_program(self, program: &'static str) -> Self {
+        Self { program: Some(program), ..self }
+    }
+
     pub(crate) fn rounds(&self) -> Rounds {
         self.run.rounds(10, 2)
     }
@@ -96,7 +112,8 @@ pub(crate) fn run(
     flows: &[PaymentFlow],
     afterwards: impl Fn(&mut Bench, &mut Site, &[f64]) -> Outcome<()>,
 ) -> Outcome<()> {
-    let programs = [&SERVICES[..], &[ALL_IN_ONE, SELF]].concat();
+    let mut programs = [&SERVICES[..], &[ALL_IN_ONE, SELF]].concat();
+    programs.extend(options.program);
     run_with(Build::Release, options.run.databases.skip_build, needs, &programs, |bench| {
         if options.statements {
             statements::load(bench)?;
@@ -243,7 +260,9 @@ fn run_once(
     let stop = AtomicBool::new(false);
     let (done, measured) = std::thread::scope(|scope| {
         let threads = completed.into_iter().enumerate().map(|(number, completed)| {
-            let client = Client::new(addresses, &site.shops[number % site.shops.len()], &run, number);
+            let mut client = Client::new(addresses, &site.shops[number % site.shops.len()], &run, number);
+            client.every =
+                options.rate.map(|rate| Duration::from_secs_f64(f64::from(options.clients) / f64::from(rate)));
             let (thread, stop) = (std::thread::Builder::new().name(client::THREAD.to_owned()), &stop);
             let paying = thread.spawn_scoped(scope, move || client.work(flow, &completed, stop));
             paying.context(|| "start a client".to_owned())
@@ -285,6 +304,17 @@ fn run_once(
     }
     all_paid.extend(delivery_log.paid());
     Ok(Sample { figures, payments, cpu: per_payment(0), threads: per_payment(1), statements, anomalies })
+}
+
+/// Payments per second of the drop-in on a site that runs, the median of all rounds.
+pub(crate) fn rate(bench: &Bench, options: &SiteOptions, site: &Site) -> Outcome<f64> {
+    let mut rates = Vec::new();
+    for _ in 0..options.rounds().count {
+        let sample = run_once(bench, options, PaymentFlow::DropIn, site, None, &mut Vec::new())?;
+        print!("{}", sample.anomalies.warnings(rates.len() + 1));
+        rates.push(sample.figures[0].1);
+    }
+    Ok(Spread::of(rates).map_or(0.0, |spread| spread.median))
 }
 
 /// The seconds that count, and what they took.

@@ -1,5 +1,6 @@
 //! A deployment that takes payments: its programs, where they are found, and merchants with endpoints at our receiver.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use http::{HeaderMap, HeaderValue};
@@ -99,6 +100,26 @@ impl Site {
         let mut verify = self.deployment.command(bench, ALL_IN_ONE);
         verify.args(["ledger", "verify"]).env("PROCESSOR_URL", format!("http://{address}{prefix}"));
         captured(verify.env("PROCESSOR_KEY", PROCESSOR_KEY)).map(drop)
+    }
+
+    /// Starts the programs again, and the admin panel at that address: a program of its own, or beside the services of the all-in-one.
+    pub(crate) fn start_with_panel(&mut self, bench: &mut Bench, panel: SocketAddr) -> Outcome<()> {
+        self.services = match self.topology {
+            Topology::Split => {
+                let mut services = start_split(bench, &self.deployment)?;
+                let processor = services.iter().find(|service| service.name == SANDBOX);
+                let processor = processor.map(|service| format!("http://{}", service.address)).unwrap_or_default();
+                let settings = [ANY_NUMBER_OF_CONNECTIONS, ("PROCESSOR_URL", processor.as_str())];
+                services.push(self.deployment.launch(bench, "admin-panel", panel, &[], &settings)?);
+                services
+            }
+            Topology::AllInOne => {
+                let listen = panel.to_string();
+                let settings = [ANY_NUMBER_OF_CONNECTIONS, ("DROPIN_ADMIN_LISTEN", listen.as_str())];
+                vec![self.deployment.start_all_in_one(bench, &settings)?]
+            }
+        };
+        Ok(())
     }
 
     /// Stops the programs.

@@ -8,11 +8,12 @@ use dropin_notification::{AttemptOutcome, EventFilter, Schedule};
 use dropin_ports::{EndpointStatus, Sent};
 use dropin_usecases::access::{AccountError, EndpointUpdate, MerchantAccount};
 
-use super::{again, in_words, load, merchants, overlap, page_of, refusal, secret};
+use super::{again, in_words, load, merchants, overlap, page_of, refusal};
 use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
+use crate::screens::secret;
 use crate::show::{self, Html};
 use crate::texts::texts;
 

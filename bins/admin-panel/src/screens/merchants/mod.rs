@@ -3,12 +3,14 @@
 pub(crate) mod endpoints;
 pub(crate) mod screening;
 pub(crate) mod settings;
+mod users;
+mod wallet;
 
 use std::time::Duration;
 
 use askama::Template;
 use dropin_access::operator::PanelAction;
-use dropin_access::{ApiUser, MONEY_PERMISSIONS, MerchantParts, Origin, Permission, Permissions};
+use dropin_access::{MONEY_PERMISSIONS, MerchantParts, Origin, Permission};
 use dropin_kernel::MerchantId;
 use dropin_money::Currency;
 use dropin_ports::MerchantSettings;
@@ -16,6 +18,7 @@ use dropin_usecases::access::{AccountError, CreateMerchant, MerchantAccount, Mer
 use dropin_usecases::operators::MoneyError;
 
 use self::endpoints::EndpointRow;
+use self::wallet::{WalletCard, wallet};
 use super::operators::{limits, write_limits};
 use super::{acting, in_words, secret, visible_merchants};
 use crate::guard::Answer;
@@ -24,6 +27,8 @@ use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
 use crate::texts::{Texts, sentence, texts};
+
+pub(crate) use users::{add_user, revoke_user, rotate_password, set_permissions};
 
 /// The fields of the form that makes a merchant.
 pub(crate) const NEW_FIELDS: &[&str] = &["csrf", "name", "webhook_url", "origins", "currency[]", "note"];
@@ -162,7 +167,7 @@ fn refusal(error: AccountError) -> Refusal {
         AccountError::NoMerchant => Refusal::NotFound("merchant"),
         AccountError::NoUser => Refusal::NotFound("API user"),
         AccountError::NoEndpoint => Refusal::NotFound("endpoint"),
-        AccountError::Revoked | AccountError::Removed => Refusal::Changed(sentence(&error)),
+        AccountError::Revoked | AccountError::Removed | AccountError::Changed => Refusal::Changed(sentence(&error)),
         AccountError::Invalid(_) | AccountError::Merchant(_) => Refusal::Invalid(sentence(&error)),
     }
 }
@@ -212,55 +217,6 @@ struct MerchantPage {
     url: String,
     events: String,
     wrong: Vec<String>,
-}
-
-struct DomainRow {
-    name: String,
-    state: Html,
-    checked: Html,
-    why: String,
-}
-
-/// What the merchant has for the mobile wallet's button.
-struct WalletCard {
-    identifier: Option<String>,
-    country: String,
-    expires: Html,
-    has_ended: bool,
-    domains: Vec<DomainRow>,
-}
-
-async fn wallet(request: &PanelRequest, merchant: MerchantId) -> Result<WalletCard, Refusal> {
-    let wallets = &request.deps.wallets;
-    let identity = wallets.find_wallet(merchant).await?;
-    let domains = wallets.list_wallet_domains(merchant).await?;
-    let expires_at = identity.as_ref().map(|identity| identity.expires_at);
-    Ok(WalletCard {
-        country: identity.as_ref().map(|identity| identity.country.clone()).unwrap_or_default(),
-        identifier: identity.map(|identity| identity.identifier.as_str().to_owned()),
-        expires: show::instant_or_dash(expires_at),
-        has_ended: expires_at.is_some_and(|at| at <= request.deps.clock.now()),
-        domains: domains
-            .iter()
-            .map(|one| {
-                let check = one.check.as_ref();
-                let kind = match check {
-                    None => "wait",
-                    Some(check) if check.failure.is_none() => "good",
-                    Some(_) => "bad",
-                };
-                DomainRow {
-                    name: one.domain.as_str().to_owned(),
-                    state: show::badge(kind, &show::words(one.state().as_str())),
-                    checked: show::instant_or_dash(check.map(|check| check.at)),
-                    why: check
-                        .and_then(|check| check.failure.as_deref())
-                        .map(|why| texts().domain(why))
-                        .unwrap_or_default(),
-                }
-            })
-            .collect(),
-    })
 }
 
 async fn load(request: &PanelRequest) -> Result<MerchantAccount, Refusal> {
@@ -406,27 +362,6 @@ fn money_refusal(error: MoneyError) -> Refusal {
     }
 }
 
-/// Adds an API user, and shows its password once.
-pub(crate) async fn add_user(request: PanelRequest) -> Answer {
-    let account = load(&request).await?;
-    let permissions: Permissions =
-        request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
-    check_money_user(&request, account.merchant.id, permissions)?;
-    match merchants(&request).add_user(account.merchant.id, permissions).await {
-        Ok(added) => {
-            let secrets = vec![(texts().api_user_name, added.username), (texts().api_password, added.password)];
-            secret::page(
-                &request,
-                texts().api_user_added,
-                texts().hand_it_over,
-                secrets,
-                format!("/merchants/{}", account.merchant.id),
-            )
-        }
-        Err(error) => again(&request, &account, error).await,
-    }
-}
-
 /// One of the overlaps that the form offers.
 fn overlap(request: &PanelRequest) -> Result<Duration, Refusal> {
     let chosen = request.fields.text("overlap");
@@ -435,63 +370,4 @@ fn overlap(request: &PanelRequest) -> Result<Duration, Refusal> {
     hours
         .map(|hours| Duration::from_secs(hours * 60 * 60))
         .ok_or_else(|| Refusal::Invalid(texts().choose_overlap.to_owned()))
-}
-
-/// The API user of the address, who is the merchant's.
-fn user<'a>(request: &PanelRequest, account: &'a MerchantAccount) -> Result<&'a ApiUser, Refusal> {
-    let username = request.http.match_info().get("user").unwrap_or_default();
-    account.users.iter().find(|user| user.username == username).ok_or(Refusal::NotFound("API user"))
-}
-
-/// Whose password moves money, by the API and past every limit of the panel, is only an owner's to know.
-fn check_money_user(request: &PanelRequest, merchant: MerchantId, permissions: Permissions) -> Result<(), Refusal> {
-    if !permissions.move_money() || request.may(PanelAction::ManageMoneyUsers, merchant) {
-        return Ok(());
-    }
-    let moving = permissions.iter().filter(|one| MONEY_PERMISSIONS.contains(one)).map(|one| one.as_str());
-    Err(Refusal::NotAllowed(texts().moves_money(moving.collect::<Vec<_>>().join(", "))))
-}
-
-/// Lets an API user do exactly what is ticked.
-pub(crate) async fn set_permissions(request: PanelRequest) -> Answer {
-    let account = load(&request).await?;
-    let user = user(&request, &account)?;
-    let permissions: Permissions =
-        request.fields.all("permission[]").filter_map(|code| code.parse::<Permission>().ok()).collect();
-    // Neither more nor less: a password that somebody changed meanwhile would move money once the permissions are back.
-    check_money_user(&request, account.merchant.id, user.permissions)?;
-    check_money_user(&request, account.merchant.id, permissions)?;
-    match merchants(&request).set_permissions(&user.username, permissions).await {
-        Ok(()) => Ok(see(format!("/merchants/{}?done=saved", account.merchant.id))),
-        Err(error) => again(&request, &account, error).await,
-    }
-}
-
-/// Gives an API user a new password, shown once.
-pub(crate) async fn rotate_password(request: PanelRequest) -> Answer {
-    let account = load(&request).await?;
-    let user = user(&request, &account)?;
-    check_money_user(&request, account.merchant.id, user.permissions)?;
-    match merchants(&request).rotate_password(&user.username, overlap(&request)?).await {
-        Ok(rotated) => {
-            let secrets =
-                vec![(texts().api_user_name, user.username.clone()), (texts().new_api_password, rotated.password)];
-            secret::page(
-                &request,
-                texts().new_api_password,
-                texts().hand_it_over,
-                secrets,
-                format!("/merchants/{}", account.merchant.id),
-            )
-        }
-        Err(error) => again(&request, &account, error).await,
-    }
-}
-
-/// Shuts an API user out for ever.
-pub(crate) async fn revoke_user(request: PanelRequest) -> Answer {
-    let account = load(&request).await?;
-    let username = &user(&request, &account)?.username;
-    merchants(&request).revoke_user(username).await.map_err(refusal)?;
-    Ok(see(format!("/merchants/{}?done=revoked", account.merchant.id)))
 }

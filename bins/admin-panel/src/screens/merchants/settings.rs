@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use askama::Template;
 use dropin_access::{Merchant, RateChange, RateForm, RateSettings, SavedCardKind};
+use dropin_boot::{parse_adjustments, write_adjustments};
 use dropin_catalogue::{Adjustment, AdjustmentParts, Catalogue, MerchantMethods, MethodsChange, PayLaterRegion};
 use dropin_kernel::{parse_span, write_span};
 use dropin_money::Currency;
@@ -28,6 +29,8 @@ pub(crate) const FIELDS: &[&str] =
     &["csrf", "seen", "name", "currency[]", "lifetime", "attempts", "saved_cards", "saved_card_kind", "note"];
 /// The fields of the form for payment methods: `method[]` is an id, a colon and `on`, `off` or nothing.
 pub(crate) const METHOD_FIELDS: &[&str] = &["csrf", "seen", "method[]", "client_eu", "client_na", "client_oc", "note"];
+/// The fields of the form for what is particular about methods: a file as the command line takes it.
+pub(crate) const METHOD_LIMIT_FIELDS: &[&str] = &["csrf", "seen", "method_limits", "note"];
 /// The fields of the form for rates.
 pub(crate) const RATE_FIELDS: &[&str] = &["csrf", "seen", "form", "settlement", "markups", "note"];
 
@@ -58,6 +61,7 @@ struct SettingsPage {
     saved_cards: bool,
     kinds: Vec<Choice>,
     methods: Vec<MethodRow>,
+    method_limits: String,
     clients: Vec<ClientRow>,
     forms: Vec<Choice>,
     settlements: Vec<Choice>,
@@ -82,7 +86,7 @@ async fn current(request: &PanelRequest) -> Result<Current, Refusal> {
     Ok(Current { merchant, rates, digest })
 }
 
-/// The same for a form: of a page that shows what is there still.
+/// The same for a form: of a page that shows what is there still. What is written is compared with it once more, in the transaction that writes.
 async fn seen(request: &PanelRequest) -> Result<Current, Refusal> {
     let current = current(request).await?;
     match request.fields.text("seen") == current.digest {
@@ -133,6 +137,7 @@ fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> Set
             &merchant.methods,
             &fields.all("method[]").collect::<Vec<_>>(),
         ),
+        method_limits: typed("method_limits", write_adjustments(&merchant.methods.adjustments)),
         clients: CLIENTS
             .iter()
             .map(|&(region, field, words)| ClientRow {
@@ -216,6 +221,7 @@ fn saved(current: &Current) -> Answer {
 fn again(request: &PanelRequest, current: &Current, error: AccountError) -> Answer {
     match error {
         AccountError::Invalid(violations) => Ok(request.rejected(&page_of(request, current, in_words(&violations)))),
+        AccountError::Changed => Err(Refusal::Changed(texts().settings_changed.to_owned())),
         error => Err(refusal(error)),
     }
 }
@@ -258,6 +264,7 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
         attempts_allowed: Some(attempts).filter(|attempts| *attempts != before.attempts_allowed),
         saved_cards_offered: Some(offered).filter(|offered| *offered != before.saved_cards.offered),
         saved_card_kind: Some(kind).filter(|kind| *kind != before.saved_cards.kind),
+        decided_on: Some(before.clone()),
         ..MerchantSettings::default()
     };
     match merchants(&request).set(before.id, change).await {
@@ -304,8 +311,32 @@ pub(crate) async fn set_methods(request: PanelRequest) -> Answer {
     }
     let change = MethodsChange { adjustments: Some(adjustments), offered: Vec::new(), pay_later_clients: clients };
     let methods = before.clone().changed(change);
-    let change =
-        MerchantSettings { methods: Some(methods).filter(|methods| methods != before), ..MerchantSettings::default() };
+    let change = MerchantSettings {
+        methods: Some(methods).filter(|methods| methods != before),
+        decided_on: Some(current.merchant.clone()),
+        ..MerchantSettings::default()
+    };
+    match merchants(&request).set(current.merchant.id, change).await {
+        Ok(_) => saved(&current),
+        Err(error) => again(&request, &current, error),
+    }
+}
+
+/// Sets all that is particular about methods: whether they are offered, and their limits to countries, currencies and amounts.
+pub(crate) async fn set_method_limits(request: PanelRequest) -> Answer {
+    let current = seen(&request).await?;
+    let typed = parse_adjustments(request.fields.text("method_limits"), &request.deps.payments.catalogue);
+    let adjustments = match typed {
+        Ok(adjustments) => adjustments,
+        Err(why) => return Ok(request.rejected(&page_of(&request, &current, vec![format!("{why}.")]))),
+    };
+    let before = &current.merchant.methods;
+    let methods = MerchantMethods { adjustments, ..before.clone() };
+    let change = MerchantSettings {
+        methods: Some(methods).filter(|methods| methods != before),
+        decided_on: Some(current.merchant.clone()),
+        ..MerchantSettings::default()
+    };
     match merchants(&request).set(current.merchant.id, change).await {
         Ok(_) => saved(&current),
         Err(error) => again(&request, &current, error),
@@ -344,7 +375,7 @@ pub(crate) async fn set_rates_of(request: PanelRequest) -> Answer {
         markups: markups.into_iter().filter(|(code, markup)| kept(code) != *markup).collect(),
     };
     let writer = merchants(&request).writer();
-    match set_rates(&*request.deps.rates, &writer, current.merchant.id, change).await {
+    match set_rates(&*request.deps.rates, &writer, current.merchant.id, Some(before.clone()), change).await {
         Ok(_) => saved(&current),
         Err(error) => again(&request, &current, error),
     }

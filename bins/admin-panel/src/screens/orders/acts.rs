@@ -1,8 +1,9 @@
 //! What an operator does about an Order, each by the use case of the API.
 
+use actix_web::http::StatusCode;
 use dropin_kernel::{MoneyRequestId, OrderId, Revision};
 use dropin_money::{Amount, Currency};
-use dropin_order::{Channel, Order, OrderState, RefundState};
+use dropin_order::{OrderState, RefundState};
 use dropin_usecases::operators::{MoneyError, NewRefundRequest, OperatorRefundError, OperatorRefunds, RefundProgress};
 use dropin_usecases::payments::{CancelError, CaptureError};
 
@@ -10,7 +11,7 @@ use super::page::{ActForm, Form, load, page_of};
 use crate::amounts;
 use crate::fields::Fields;
 use crate::guard::Answer;
-use crate::page::see;
+use crate::page::{self, see};
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
 use crate::screens::{acting, merchant_act, required_note};
@@ -18,6 +19,15 @@ use crate::texts::{sentence, texts};
 
 /// The page again, with the form as it was typed and what is wrong with it.
 async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<String>) -> Answer {
+    again_as(StatusCode::UNPROCESSABLE_ENTITY, request, wrap, wrong).await
+}
+
+/// The same for a form of a page that showed the Order as it was before another change: nothing was done, and it may be sent again as it is now.
+async fn changed(request: &PanelRequest, wrap: fn(ActForm) -> Form) -> Answer {
+    again_as(StatusCode::CONFLICT, request, wrap, vec![texts().order_changed.to_owned()]).await
+}
+
+async fn again_as(status: StatusCode, request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<String>) -> Answer {
     let form = ActForm {
         amount: request.fields.text("amount").to_owned(),
         note: request.fields.text("note").to_owned(),
@@ -25,7 +35,7 @@ async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<Str
     };
     let (trail, session) = load(request).await?;
     let page = page_of(request, trail, session, wrap(form)).await?;
-    Ok(request.rejected(&page))
+    Ok(page::html(status, &page))
 }
 
 /// The amount of a form in the Order's currency; `None` when it is left empty.
@@ -83,19 +93,17 @@ pub(crate) const fn refund_notice(state: RefundState) -> &'static str {
     }
 }
 
-/// Refuses a form of a page that shows the Order as it was before another change.
-fn check_revision(request: &PanelRequest, order: &Order) -> Result<(), Refusal> {
-    if request.fields.text("revision") == order.revision.number().to_string() {
-        return Ok(());
-    }
-    Err(Refusal::Changed(texts().order_changed.to_owned()))
+/// The revision of the Order that the form's page showed.
+fn seen_revision(request: &PanelRequest) -> Result<Revision, Refusal> {
+    let number = request.fields.text("revision").parse();
+    number.map(Revision::new).map_err(|_no_number| Refusal::Invalid(texts().form_damaged.to_owned()))
 }
 
 /// Captures a part or all.
 pub(crate) async fn capture(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
-    check_revision(&request, order)?;
+    let seen = seen_revision(&request)?;
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
     let amount =
         typed_amount(&request.fields, order.total.currency()).map_err(|why| wrong.push(why)).unwrap_or_default();
@@ -104,9 +112,10 @@ pub(crate) async fn capture(request: PanelRequest) -> Answer {
     }
     let (payments, act, id) = (request.deps.payments.clone(), merchant_act(&request, order.merchant_id), order.id);
     let number = amount.map(|amount| amount.to_decimal());
-    let flow = async move { payments.capture(&act, id, number.as_ref(), Channel::Order, None).await };
+    let flow = async move { payments.capture_as_seen(seen, &act, id, number.as_ref()).await };
     match request.deps.flows.run(flow).await? {
         Ok(_) => {}
+        Err(CaptureError::Changed) => return changed(&request, Form::Capture).await,
         Err(CaptureError::Store(error)) => return Err(error.into()),
         Err(CaptureError::Amount(violation)) => {
             return again(&request, Form::Capture, vec![texts().the_amount(texts().domain(&violation.message))]).await;
@@ -127,14 +136,15 @@ pub(crate) async fn capture(request: PanelRequest) -> Answer {
 pub(crate) async fn cancel(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
-    check_revision(&request, order)?;
+    let seen = seen_revision(&request)?;
     if let Err(why) = required_note(&request.fields) {
         return again(&request, Form::Cancel, vec![why]).await;
     }
     let (payments, act, id) = (request.deps.payments.clone(), merchant_act(&request, order.merchant_id), order.id);
-    let flow = async move { payments.cancel(&act, id, Channel::Order, None).await };
+    let flow = async move { payments.cancel_as_seen(seen, &act, id).await };
     match request.deps.flows.run(flow).await? {
         Ok(_) => {}
+        Err(CancelError::Changed) => return changed(&request, Form::Cancel).await,
         Err(CancelError::Store(error)) => return Err(error.into()),
         Err(refused) => return again(&request, Form::Cancel, vec![sentence(&refused)]).await,
     }
@@ -147,11 +157,15 @@ pub(crate) async fn cancel(request: PanelRequest) -> Answer {
     Ok(see(format!("/orders/{id}?done={done}")))
 }
 
-/// The Order of a review's form, when it is as the page showed it.
+/// The Order of a review's form, and the revision that its page showed.
 pub(crate) async fn reviewed(request: &PanelRequest) -> Result<(OrderId, Revision), Refusal> {
     let (trail, _) = load(request).await?;
-    check_revision(request, &trail.records.order)?;
-    Ok((trail.records.order.id, trail.records.order.revision))
+    Ok((trail.records.order.id, seen_revision(request)?))
+}
+
+/// The Order's page again, because it changed before the decision.
+pub(crate) async fn review_changed(request: &PanelRequest) -> Answer {
+    changed(request, Form::Review).await
 }
 
 /// The Order's page again, because the decision was not accepted.

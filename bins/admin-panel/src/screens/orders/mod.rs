@@ -3,7 +3,8 @@
 mod acts;
 mod list;
 mod page;
+mod timeline;
 
-pub(crate) use acts::{cancel, capture, refund, refund_notice, refunds, review_again, reviewed};
+pub(crate) use acts::{cancel, capture, refund, refund_notice, refunds, review_again, review_changed, reviewed};
 pub(crate) use list::{FILTERS, OrderRow, filter_of, list, search_of};
 pub(crate) use page::show;

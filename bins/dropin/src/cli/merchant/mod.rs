@@ -62,7 +62,9 @@ fn explain(error: AccountError) -> Failure {
         AccountError::Revoked => with(error, "add another with `dropin merchant user add`"),
         AccountError::NoEndpoint => with(error, "`dropin merchant endpoint list ID` shows those of a merchant"),
         AccountError::Removed => with(error, "add another with `dropin merchant endpoint add`"),
-        AccountError::Merchant(_) | AccountError::Keyring(_) | AccountError::Store(_) => error.into(),
+        AccountError::Changed | AccountError::Merchant(_) | AccountError::Keyring(_) | AccountError::Store(_) => {
+            error.into()
+        }
     }
 }
 
@@ -101,7 +103,7 @@ async fn create(merchants: &Merchants, store: &Store, wanted: &CreateMerchant) -
         .map_err(explain)?;
     let change = rate_change(wanted.rates, wanted.settlement_currency, &wanted.markups);
     if !change.is_empty() {
-        set_rates(store, &merchants.writer(), created.merchant_id, change).await.map_err(explain)?;
+        set_rates(store, &merchants.writer(), created.merchant_id, None, change).await.map_err(explain)?;
     }
     let credentials = demo::credentials(created);
     if wanted.output.json {
@@ -169,6 +171,7 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
     let settings = &wanted.settings;
     let some = |list: bool| list.then_some(());
     let change = MerchantSettings {
+        decided_on: None,
         name: settings.name.clone(),
         currencies: some(!settings.currencies.is_empty()).map(|()| settings.currencies.clone()),
         origins: some(settings.no_origins || !settings.origins.is_empty()).map(|()| settings.origins.clone()),
@@ -182,7 +185,7 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
     let change = rate_change(settings.rates, settings.settlement_currency, &settings.markups);
     let mut shown = of_merchant(&merchant);
-    shown["Rates"] = of_rates(&set_rates(store, &merchants.writer(), wanted.id, change).await.map_err(explain)?);
+    shown["Rates"] = of_rates(&set_rates(store, &merchants.writer(), wanted.id, None, change).await.map_err(explain)?);
     say(&if wanted.output.json { shown.to_string() } else { serde_json::to_string_pretty(&shown)? })
 }
 

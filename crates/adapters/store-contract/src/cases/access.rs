@@ -18,7 +18,7 @@ use dropin_ports::{
 use crate::Harness;
 use crate::values::{at, audit_entry, audited, fresh, new_endpoint, new_merchant, new_user};
 
-use AccountChanged::{Done, Ended, Missing};
+use AccountChanged::{Done, Ended, Missing, Stale};
 
 pub async fn a_merchant_comes_back_whole(harness: Arc<Harness>) {
     let mut new = new_merchant(true);
@@ -124,6 +124,7 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
     let named = new.merchant.clone().edited(|parts| parts.name.clone_from(&name)).unwrap();
     assert_eq!(set(MerchantSettings { name: Some(name), ..MerchantSettings::default() }).await, named);
     let whole = MerchantSettings {
+        decided_on: None,
         name: None,
         currencies: Some(vec![Currency::Eur, Currency::Usd]),
         origins: Some(origin("https://new.example")),
@@ -231,6 +232,38 @@ pub async fn of_many_who_set_a_merchant_the_last_one_wins_whole(harness: Arc<Har
     }
     let found = harness.access.find_merchant(merchant.id).await.unwrap().unwrap();
     assert!(lists.contains(&found.currencies), "{:?}", found.currencies);
+}
+
+pub async fn of_many_who_set_a_merchant_as_they_saw_it_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let setters: Vec<_> = (0..16)
+        .map(|number| {
+            let (harness, id) = (harness.clone(), merchant.id);
+            let (decided_on, name) = (Some(merchant.clone()), Some(format!("Number {number}")));
+            let settings = MerchantSettings { decided_on, name, ..MerchantSettings::default() };
+            tokio::spawn(async move { harness.access.set_merchant(id, settings, audited()).await.unwrap() })
+        })
+        .collect();
+    let mut won = Vec::new();
+    for (number, setter) in setters.into_iter().enumerate() {
+        match setter.await.unwrap() {
+            Done => won.push(format!("Number {number}")),
+            other => assert_eq!(other, Stale),
+        }
+    }
+    let found = harness.access.find_merchant(merchant.id).await.unwrap().unwrap();
+    assert_eq!(vec![found.name.clone()], won);
+    // A list of its own, of tables beside its row, is a part of what was seen; and nothing is written down of what was not done.
+    let lists =
+        MerchantSettings { origins: Some(vec![Origin::parse("https://a.example").unwrap()]), ..Default::default() };
+    assert_eq!(harness.access.set_merchant(merchant.id, lists, audited()).await, Ok(Done));
+    let late = MerchantSettings { decided_on: Some(found), attempts_allowed: Some(7), ..Default::default() };
+    let before = harness.count("audit_log", "TRUE");
+    assert_eq!(harness.access.set_merchant(merchant.id, late.clone(), audited()).await, Ok(Stale));
+    let found = harness.access.find_merchant(merchant.id).await.unwrap().unwrap();
+    assert_eq!((found.attempts_allowed, harness.count("audit_log", "TRUE")), (merchant.attempts_allowed, before));
+    let seen = MerchantSettings { decided_on: Some(found), ..late };
+    assert_eq!(harness.access.set_merchant(merchant.id, seen, audited()).await, Ok(Done));
 }
 
 pub async fn a_merchant_has_several_users(harness: Arc<Harness>) {

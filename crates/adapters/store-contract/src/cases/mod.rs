@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "a case's name says what must hold")]
 
 pub mod access;
+pub mod activity;
 pub mod append_only;
 pub mod attempts;
 pub mod audit;

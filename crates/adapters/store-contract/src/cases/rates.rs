@@ -106,17 +106,43 @@ pub async fn rate_settings_are_set_in_parts(harness: Arc<Harness>) {
     let markup = |points| Markup::from_basis_points(points).unwrap();
     let markups = [(Currency::Usd, markup(2_000)), (Currency::Brl, markup(1))];
     let change = RateChange { form: Some(RateForm::Guaranteed), settlement: None, markups: markups.into() };
-    assert_eq!(harness.rates.change_rates(merchant.id, change.clone(), audited()).await, Ok(AccountChanged::Done));
+    assert_eq!(
+        harness.rates.change_rates(merchant.id, None, change.clone(), audited()).await,
+        Ok(AccountChanged::Done)
+    );
     let mut settings = RateSettings::default().changed(&change);
     assert_eq!(harness.rates.find_rate_settings(merchant.id).await, Ok(settings.clone()));
     let more =
         RateChange { form: None, settlement: Some(Currency::Jpy), markups: [(Currency::Usd, Markup::NONE)].into() };
-    assert_eq!(harness.rates.change_rates(merchant.id, more.clone(), audited()).await, Ok(AccountChanged::Done));
+    assert_eq!(harness.rates.change_rates(merchant.id, None, more.clone(), audited()).await, Ok(AccountChanged::Done));
     settings = settings.changed(&more);
     assert_eq!(harness.rates.find_rate_settings(merchant.id).await, Ok(settings));
     assert_eq!(harness.rates.find_rate_settings(other.id).await, Ok(RateSettings::default()));
     let nobody = MerchantId::new(fresh());
-    assert_eq!(harness.rates.change_rates(nobody, change, audited()).await, Ok(AccountChanged::Missing));
+    assert_eq!(harness.rates.change_rates(nobody, None, change, audited()).await, Ok(AccountChanged::Missing));
+}
+
+pub async fn of_many_who_set_rates_as_they_saw_them_one_wins(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let seen = harness.rates.find_rate_settings(merchant.id).await.unwrap();
+    let racers: Vec<_> = (1..=8)
+        .map(|points| {
+            let (rates, id, seen) = (harness.rates.clone(), merchant.id, Some(seen.clone()));
+            let markups = [(Currency::Usd, Markup::from_basis_points(points).unwrap())].into();
+            let change = RateChange { markups, ..RateChange::default() };
+            tokio::spawn(async move { (points, rates.change_rates(id, seen, change, audited()).await.unwrap()) })
+        })
+        .collect();
+    let mut won = Vec::new();
+    for racer in racers {
+        match racer.await.unwrap() {
+            (points, AccountChanged::Done) => won.push(points),
+            (_, other) => assert_eq!(other, AccountChanged::Stale),
+        }
+    }
+    let settings = harness.rates.find_rate_settings(merchant.id).await.unwrap();
+    let kept: Vec<_> = settings.pricing.markups.values().map(|markup| markup.basis_points()).collect();
+    assert_eq!(kept, won);
 }
 
 pub async fn of_many_who_set_rates_none_is_lost(harness: Arc<Harness>) {
@@ -127,7 +153,7 @@ pub async fn of_many_who_set_rates_none_is_lost(harness: Arc<Harness>) {
             let (rates, id) = (harness.rates.clone(), merchant.id);
             let markups = [(currency, Markup::from_basis_points(points).unwrap())].into();
             let change = RateChange { markups, ..RateChange::default() };
-            tokio::spawn(async move { rates.change_rates(id, change, audited()).await })
+            tokio::spawn(async move { rates.change_rates(id, None, change, audited()).await })
         })
         .collect();
     for racer in racers {

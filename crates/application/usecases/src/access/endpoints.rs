@@ -65,7 +65,7 @@ impl Merchants {
         let entry = entry.with_after(endpoint_document(&endpoint).finish());
         match self.store.insert_endpoint(endpoint, entry).await? {
             AccountChanged::Done => Ok(EndpointAdded { endpoint_id, url, webhook_secret }),
-            AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
+            AccountChanged::Missing | AccountChanged::Ended | AccountChanged::Stale => Err(AccountError::NoMerchant),
         }
     }
 
@@ -116,7 +116,7 @@ impl Merchants {
         let entry = self.endpoint_entry(id, AuditAction::EndpointRemove, after).await?;
         match self.store.change_endpoint(id, EndpointChange::Removed(now), entry).await? {
             AccountChanged::Missing => return Err(AccountError::NoEndpoint),
-            AccountChanged::Done | AccountChanged::Ended => {}
+            AccountChanged::Done | AccountChanged::Ended | AccountChanged::Stale => {}
         }
         let mut parked = 0;
         loop {

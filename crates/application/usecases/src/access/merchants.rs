@@ -122,10 +122,12 @@ impl Merchants {
     /// Changes a merchant's settings; running services follow within two seconds. Whether it is a sandbox account never changes.
     ///
     /// # Errors
-    /// [`AccountError::Invalid`] (Name, Currencies, Origins, SessionLifetime, Attempts), [`AccountError::NoMerchant`], [`AccountError::Store`].
+    /// [`AccountError::Invalid`] (Name, Currencies, Origins, SessionLifetime, Attempts), [`AccountError::NoMerchant`],
+    /// [`AccountError::Changed`], [`AccountError::Store`].
     pub async fn set(&self, id: MerchantId, wanted: MerchantSettings) -> Result<Merchant, AccountError> {
         let mut wrong = Violations::new();
         let settings = MerchantSettings {
+            decided_on: wanted.decided_on,
             name: wanted.name.map(|name| check_name(&mut wrong, &name)),
             currencies: wanted.currencies.map(|currencies| check_currencies(&mut wrong, currencies)),
             origins: wanted.origins.map(|origins| self.check_origins(&mut wrong, origins)),
@@ -147,7 +149,8 @@ impl Merchants {
             return Err(AccountError::Invalid(wrong.into_sorted()));
         }
         let before = self.merchant(id).await?;
-        if settings == MerchantSettings::default() {
+        let nothing = MerchantSettings { decided_on: settings.decided_on.clone(), ..MerchantSettings::default() };
+        if settings == nothing {
             return Ok(before);
         }
         let entry = self.entry(id, AuditAction::MerchantChange, id);
@@ -155,6 +158,7 @@ impl Merchants {
         let entry = entry.with_after(settings_document(&settings).finish());
         match self.store.set_merchant(id, settings, entry).await? {
             AccountChanged::Done => self.merchant(id).await,
+            AccountChanged::Stale => Err(AccountError::Changed),
             AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
         }
     }

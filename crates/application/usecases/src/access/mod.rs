@@ -76,6 +76,9 @@ pub enum AccountError {
     /// The endpoint was removed, which is for ever.
     #[error("this endpoint was removed, which is for ever")]
     Removed,
+    /// It is another than was seen.
+    #[error("somebody else changed this meanwhile: look at it as it stands now")]
+    Changed,
     /// What was given makes no merchant.
     #[error(transparent)]
     Merchant(#[from] InvalidMerchant),
@@ -129,6 +132,7 @@ fn of_user(changed: AccountChanged) -> Result<(), AccountError> {
         AccountChanged::Done => Ok(()),
         AccountChanged::Missing => Err(AccountError::NoUser),
         AccountChanged::Ended => Err(AccountError::Revoked),
+        AccountChanged::Stale => Err(AccountError::Changed),
     }
 }
 
@@ -137,6 +141,7 @@ fn of_endpoint(changed: AccountChanged) -> Result<(), AccountError> {
         AccountChanged::Done => Ok(()),
         AccountChanged::Missing => Err(AccountError::NoEndpoint),
         AccountChanged::Ended => Err(AccountError::Removed),
+        AccountChanged::Stale => Err(AccountError::Changed),
     }
 }
 

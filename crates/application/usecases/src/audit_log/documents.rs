@@ -25,6 +25,7 @@ pub(crate) fn merchant_document(merchant: &Merchant) -> Document {
 pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
     // All fields are named, so that a new one is thought of here.
     let MerchantSettings {
+        decided_on: _,
         name,
         currencies,
         origins,

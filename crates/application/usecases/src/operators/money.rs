@@ -230,7 +230,9 @@ impl Operators {
         match self.store.settle_money_request(settled.clone(), old, audit).await? {
             AccountChanged::Done => Ok(settled),
             AccountChanged::Missing => Err(MoneyError::NoRequest),
-            AccountChanged::Ended => Err(self.find_money_request(by, settled.id).await?.decided().into()),
+            AccountChanged::Ended | AccountChanged::Stale => {
+                Err(self.find_money_request(by, settled.id).await?.decided().into())
+            }
         }
     }
 
@@ -299,7 +301,7 @@ impl Operators {
         };
         match self.store.set_approval_limits(merchant, limits, audit).await? {
             AccountChanged::Done => Ok(()),
-            AccountChanged::Missing | AccountChanged::Ended => Err(MoneyError::NoRequest),
+            AccountChanged::Missing | AccountChanged::Ended | AccountChanged::Stale => Err(MoneyError::NoRequest),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The merchant ends an Order before it is captured (docs/SPECIFICATION.md#order-cancel).
 
 use dropin_access::AuditAction;
-use dropin_kernel::OrderId;
+use dropin_kernel::{OrderId, Revision};
 use dropin_order::{Channel, Operation, Order, OrderState, Step, VoidPlan};
 use dropin_ports::{KeyUse, OrderChanged, OrderName, StoreError};
 
@@ -16,6 +16,9 @@ pub enum CancelError {
     /// No such Order of this merchant.
     #[error("no such Order")]
     NotFound,
+    /// It is another than was seen.
+    #[error("the Order changed after it was shown: look at it as it stands now")]
+    Changed,
     /// Captured, about to be, or over.
     #[error("the Order is {}", .0.as_str())]
     WrongState(OrderState),
@@ -38,10 +41,37 @@ impl Payments {
         channel: Channel,
         key_use: Option<KeyUse>,
     ) -> Result<IdempotentOutcome, CancelError> {
+        self.cancel_expecting(None, act, id, channel, key_use).await
+    }
+
+    /// The same of the Order as somebody saw it: [`CancelError::Changed`] when it has another revision by now, however closely before.
+    ///
+    /// # Errors
+    /// [`CancelError`].
+    pub async fn cancel_as_seen(
+        &self,
+        seen: Revision,
+        act: &MerchantAct,
+        id: OrderId,
+    ) -> Result<IdempotentOutcome, CancelError> {
+        self.cancel_expecting(Some(seen), act, id, Channel::Order, None).await
+    }
+
+    async fn cancel_expecting(
+        &self,
+        expected: Option<Revision>,
+        act: &MerchantAct,
+        id: OrderId,
+        channel: Channel,
+        key_use: Option<KeyUse>,
+    ) -> Result<IdempotentOutcome, CancelError> {
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
             let found = self.store.find_order(act.merchant, &OrderName::Id(id)).await?;
             let order = found.ok_or(CancelError::NotFound)?;
+            if expected.is_some_and(|expected| order.revision != expected) {
+                return Err(CancelError::Changed);
+            }
             let plan = order.plan_cancel(self.clock.now()).map_err(|wrong| CancelError::WrongState(wrong.found))?;
             let step = match plan {
                 VoidPlan::Ask(step) => step,

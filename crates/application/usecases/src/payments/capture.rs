@@ -1,7 +1,7 @@
 //! The merchant captures (docs/SPECIFICATION.md#order-capture).
 
 use dropin_access::AuditAction;
-use dropin_kernel::{OrderId, Violation, ViolationCode};
+use dropin_kernel::{OrderId, Revision, Violation, ViolationCode};
 use dropin_money::{Amount, Decimal};
 use dropin_order::{CapturePlan, CaptureRefused, Channel, OpKind, OpState, Operation, Order, OrderState, Step};
 use dropin_ports::{Actor, ChangeOrder, KeyUse, OrderChanged, OrderName, StoreError};
@@ -38,6 +38,9 @@ pub enum CaptureError {
     /// No such Order of this merchant.
     #[error("no such Order")]
     NotFound,
+    /// It is another than was seen.
+    #[error("the Order changed after it was shown: look at it as it stands now")]
+    Changed,
     /// Nothing to capture in this state.
     #[error("the Order is {}", .0.as_str())]
     WrongState(OrderState),
@@ -64,10 +67,39 @@ impl Payments {
         channel: Channel,
         key_use: Option<KeyUse>,
     ) -> Result<IdempotentOutcome, CaptureError> {
+        self.capture_expecting(None, act, id, amount, channel, key_use).await
+    }
+
+    /// The same of the Order as somebody saw it: [`CaptureError::Changed`] when it has another revision by now, however closely before the capture.
+    ///
+    /// # Errors
+    /// [`CaptureError`].
+    pub async fn capture_as_seen(
+        &self,
+        seen: Revision,
+        act: &MerchantAct,
+        id: OrderId,
+        amount: Option<&Decimal>,
+    ) -> Result<IdempotentOutcome, CaptureError> {
+        self.capture_expecting(Some(seen), act, id, amount, Channel::Order, None).await
+    }
+
+    async fn capture_expecting(
+        &self,
+        expected: Option<Revision>,
+        act: &MerchantAct,
+        id: OrderId,
+        amount: Option<&Decimal>,
+        channel: Channel,
+        key_use: Option<KeyUse>,
+    ) -> Result<IdempotentOutcome, CaptureError> {
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
             let found = self.store.find_order(act.merchant, &OrderName::Id(id)).await?;
             let order = found.ok_or(CaptureError::NotFound)?;
+            if expected.is_some_and(|expected| order.revision != expected) {
+                return Err(CaptureError::Changed);
+            }
             let asked = amount.map(|number| parse_amount(&order, number)).transpose().map_err(CaptureError::Amount)?;
             let plan = order.plan_capture(asked.as_ref(), self.clock.now()).map_err(|refused| match refused {
                 CaptureRefused::WrongState { found } => CaptureError::WrongState(found),

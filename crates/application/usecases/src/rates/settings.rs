@@ -11,11 +11,12 @@ use crate::audit_log::{AuditWriter, rates_document};
 /// keep their rate and currency.
 ///
 /// # Errors
-/// [`AccountError::NoMerchant`], [`AccountError::Store`].
+/// [`AccountError::NoMerchant`], [`AccountError::Changed`] when they are other than `decided_on`, where that is given, [`AccountError::Store`].
 pub async fn set_rates(
     store: &dyn RateStore,
     writer: &AuditWriter,
     merchant: MerchantId,
+    decided_on: Option<RateSettings>,
     change: RateChange,
 ) -> Result<RateSettings, AccountError> {
     let before = store.find_rate_settings(merchant).await?;
@@ -25,8 +26,9 @@ pub async fn set_rates(
     let entry = writer.entry(Some(merchant), AuditAction::RatesChange, merchant);
     let entry = entry.with_before(rates_document(&before).finish());
     let entry = entry.with_after(rates_document(&before.changed(&change)).finish());
-    match store.change_rates(merchant, change, entry).await? {
+    match store.change_rates(merchant, decided_on, change, entry).await? {
         AccountChanged::Done => Ok(store.find_rate_settings(merchant).await?),
+        AccountChanged::Stale => Err(AccountError::Changed),
         AccountChanged::Missing | AccountChanged::Ended => Err(AccountError::NoMerchant),
     }
 }

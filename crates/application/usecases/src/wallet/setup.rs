@@ -105,7 +105,9 @@ impl WalletSetup {
         entry.before = before.map(|before| wallet_document(&before).finish());
         match self.store.put_wallet(identity.clone(), entry).await? {
             AccountChanged::Done => Ok(identity),
-            AccountChanged::Missing | AccountChanged::Ended => Err(WalletSetupError::NoMerchant),
+            AccountChanged::Missing | AccountChanged::Ended | AccountChanged::Stale => {
+                Err(WalletSetupError::NoMerchant)
+            }
         }
     }
 
@@ -119,7 +121,7 @@ impl WalletSetup {
         let entry = entry.with_before(wallet_document(&before).finish());
         match self.store.remove_wallet(merchant, entry).await? {
             AccountChanged::Done => Ok(()),
-            AccountChanged::Missing | AccountChanged::Ended => Err(WalletSetupError::NoWallet),
+            AccountChanged::Missing | AccountChanged::Ended | AccountChanged::Stale => Err(WalletSetupError::NoWallet),
         }
     }
 
@@ -163,7 +165,9 @@ impl WalletSetup {
         let entry = entry.with_after(Document::new().text("Domain", registered.domain.as_str()).finish());
         match self.store.put_wallet_domain(registered.clone(), entry).await? {
             AccountChanged::Done => Ok(registered),
-            AccountChanged::Missing | AccountChanged::Ended => Err(WalletSetupError::NoMerchant),
+            AccountChanged::Missing | AccountChanged::Ended | AccountChanged::Stale => {
+                Err(WalletSetupError::NoMerchant)
+            }
         }
     }
 
@@ -183,7 +187,7 @@ impl WalletSetup {
         let check = DomainCheck { at: self.clock.now(), failure };
         match self.store.check_wallet_domain(&registered, check.clone()).await? {
             AccountChanged::Done => Ok(RegisteredDomain { check: Some(check), ..registered }),
-            AccountChanged::Missing | AccountChanged::Ended => Err(WalletSetupError::NoDomain),
+            AccountChanged::Missing | AccountChanged::Ended | AccountChanged::Stale => Err(WalletSetupError::NoDomain),
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use dropin_order::{OpKind, RefundState};
 use dropin_ports::{Acting, IssuerChecks, ProcessorReply};
-use dropin_usecases::payments::ReviewError;
+use dropin_usecases::payments::{CancelError, CaptureError, ReviewError};
 
 use crate::script::{approved, declined};
 use crate::world::{World, body, usd};
@@ -92,7 +92,7 @@ async fn a_payment_of_less_is_held_until_somebody_accepts_it() {
 }
 
 #[tokio::test]
-async fn a_review_is_of_the_order_that_was_seen() {
+async fn what_an_operator_does_is_about_the_order_that_was_seen() {
     let world = World::new().await;
     let id = world.captured().await;
     let seen = world.order(id).await.revision;
@@ -103,8 +103,14 @@ async fn a_review_is_of_the_order_that_was_seen() {
         let unseen = world.payments.review_as_seen(seen, id, approve, "ana", &Acting::system()).await;
         assert_eq!(unseen, Err(ReviewError::Changed));
     }
+    let act = world.caller.act(None);
+    let captured = world.payments.capture_as_seen(seen, &act, id, None).await.map(drop);
+    assert_eq!(captured, Err(CaptureError::Changed), "though there is nothing to capture either");
+    assert_eq!(world.payments.cancel_as_seen(seen, &act, id).await.map(drop), Err(CancelError::Changed));
     assert_eq!(world.order(id).await.amounts.refunded(), &usd(0), "nothing was accepted");
     let seen = world.order(id).await.revision;
+    assert_eq!(world.payments.capture_as_seen(seen, &act, id, None).await.map(drop), Ok(()), "captured already");
+    assert!(matches!(world.payments.cancel_as_seen(seen, &act, id).await, Err(CancelError::WrongState(_))));
     drop(world.payments.review_as_seen(seen, id, true, "ana", &Acting::system()).await.unwrap());
     assert_eq!(world.order(id).await.amounts.refunded(), &usd(300));
 }

@@ -160,3 +160,15 @@ fn what_makes_no_sense_is_refused_with_its_place() {
     let missing = read_adjustments(Path::new("/nowhere/at/all"), &Catalogue::of_sandbox()).unwrap_err();
     assert!(matches!(missing, ConfigError::Read { .. }), "{missing}");
 }
+
+#[test]
+fn adjustments_are_written_as_they_are_read() {
+    let known = Catalogue::of_sandbox();
+    let text = "[IDEAL]\noffered = true\nrecurring = true\ncapture_later = true\nsandbox = false\ncountries = [\"NL\", \"BE\"]\n\
+        currencies = [\"EUR\"]\nchannels = [\"drop-in\"]\namounts = { EUR = \"0.50..5000.00\", JPY = \"100..\", KWD = \"..1.500\" }\n\n\
+        [PAYPAL]\noffered = false";
+    let all = parse_adjustments(text, &known).unwrap();
+    assert_eq!(write_adjustments(&all), text);
+    assert_eq!(parse_adjustments(&write_adjustments(&all), &known), Ok(all));
+    assert_eq!(write_adjustments(&Adjustments::default()), "");
+}

@@ -1,24 +1,28 @@
 //! Contracts, the sealed credentials that they are charged by, and the tries to charge them.
 
+mod charge;
+mod credential;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
-use dropin_contract::{ChargeTry, Contract, ContractOrigin, CredentialDecline, DeclineCategory, TryResult};
+use dropin_contract::{ChargeTry, Contract, ContractOrigin};
 use dropin_kernel::{Change, ContractId, MerchantId, OrderId, Timestamp};
 use dropin_order::Order;
 use dropin_ports::{
-    ChangeContract, Changed, ChargeOutcome, ConcludedCharge, ContractName, ContractSettlement, ContractStore,
-    ContractUse, CredentialChange, CredentialToDelete, SealedCredential, Settlement, StoreError,
+    ChangeContract, Changed, ContractName, ContractStore, ContractUse, CredentialToDelete, SealedCredential, StoreError,
 };
-use std::time::Duration;
 
 use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
+use crate::fault::{Fault, InTable};
 use crate::rows::{ContractRow, OrderRow};
-use crate::schema::{contract, contract_credential, contract_try, discarded_credential, processor_op, purchase_order};
+use crate::schema::{contract, contract_credential, contract_try, discarded_credential, purchase_order};
 use crate::sql::{Id, Instant};
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
 use crate::{append_only, audit_log, idempotency};
+use charge::charge_try;
+pub(crate) use charge::{insert_try, is_charge, settle};
+use credential::{change_credential, claim_to_delete};
 
 const TABLE: &str = "contract";
 
@@ -275,95 +279,6 @@ pub(crate) fn use_by(connection: &mut AnyConnection, using: &ContractUse, order:
     }
 }
 
-/// Writes down that the issuer is about to be asked, after the Order.
-pub(crate) fn insert_try(connection: &mut AnyConnection, id: ContractId, order: &Order) -> Result<(), Fault> {
-    diesel::insert_into(contract_try::table)
-        .values((
-            contract_try::order_id.eq(Id(order.id.uuid())),
-            contract_try::contract_id.eq(Id(id.uuid())),
-            contract_try::tried_at.eq(Instant(order.created_at)),
-            contract_try::result.eq("UNKNOWN"),
-        ))
-        .execute(connection)?;
-    Ok(())
-}
-
-/// Whether an Order is a try to charge its contract's card.
-pub(crate) fn is_charge(connection: &mut AnyConnection, order: OrderId) -> Result<bool, Fault> {
-    let found: Option<Id> = contract_try::table
-        .find(Id(order.uuid()))
-        .select(contract_try::order_id)
-        .first(connection)
-        .optional()
-        .in_table("contract_try")?;
-    Ok(found.is_some())
-}
-
-/// Writes what a settlement changes of its contract; `false` when that changed since it was decided.
-pub(crate) fn settle(
-    connection: &mut AnyConnection,
-    settled: &ContractSettlement,
-    settlement: &Settlement,
-) -> Result<bool, Fault> {
-    if !apply(connection, &settled.change)? {
-        return Ok(false);
-    }
-    if settled.credential != CredentialChange::Keep {
-        let order: Id = processor_op::table
-            .find(Id(settlement.operation.uuid()))
-            .select(processor_op::order_id)
-            .first(connection)
-            .in_table("processor_op")?;
-        change_credential(connection, &settled.change.next, &settled.credential, Some(order), settlement.now)?;
-    }
-    if let Some(ConcludedCharge { order, outcome }) = settled.charge {
-        conclude_try(connection, Id(order.uuid()), outcome)?;
-    }
-    Ok(true)
-}
-
-fn conclude_try(connection: &mut AnyConnection, order: Id, outcome: ChargeOutcome) -> Result<(), Fault> {
-    let ChargeOutcome::Tried(result) = outcome else {
-        diesel::delete(contract_try::table.find(order)).execute(connection)?;
-        return Ok(());
-    };
-    let (word, decline) = match result {
-        TryResult::Unknown => ("UNKNOWN", None),
-        TryResult::Approved => ("APPROVED", None),
-        TryResult::Declined(decline) => ("DECLINED", Some(decline)),
-    };
-    let wait = decline.and_then(|decline| decline.asked_wait);
-    let wait = wait.map(|wait| i64::try_from(wait.as_micros()).unwrap_or(i64::MAX));
-    diesel::update(contract_try::table.find(order))
-        .set((
-            contract_try::result.eq(word),
-            contract_try::category.eq(decline.map(|decline| decline.category.as_str())),
-            contract_try::asked_wait_micros.eq(wait),
-        ))
-        .execute(connection)?;
-    Ok(())
-}
-
-fn charge_try(
-    at: Timestamp,
-    result: &str,
-    category: Option<String>,
-    wait_micros: Option<i64>,
-) -> Result<ChargeTry, Fault> {
-    let unknown = || corrupt("contract_try", "the result is unknown");
-    let result = match (result, category) {
-        ("UNKNOWN", None) => TryResult::Unknown,
-        ("APPROVED", None) => TryResult::Approved,
-        ("DECLINED", Some(category)) => {
-            let category: DeclineCategory = category.parse().map_err(|_unknown| unknown())?;
-            let micros = wait_micros.map(u64::try_from).transpose().map_err(|_negative| unknown())?;
-            TryResult::Declined(CredentialDecline { category, asked_wait: micros.map(Duration::from_micros) })
-        }
-        _ => return Err(unknown()),
-    };
-    Ok(ChargeTry { at, result })
-}
-
 /// Writes a contract as it is after a change; `false` when it changed since that was decided.
 fn apply(connection: &mut AnyConnection, change: &Change<Contract>) -> Result<bool, Fault> {
     let Change { next, expected } = change;
@@ -378,108 +293,6 @@ fn apply(connection: &mut AnyConnection, change: &Change<Contract>) -> Result<bo
     Ok(written == 1)
 }
 
-/// `stored_by` is the Order whose authorization gave a credential.
-fn change_credential(
-    connection: &mut AnyConnection,
-    contract: &Contract,
-    change: &CredentialChange,
-    stored_by: Option<Id>,
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let of_contract = contract_credential::table.find(Id(contract.id.uuid()));
-    match change {
-        CredentialChange::Keep => {}
-        CredentialChange::Delete => {
-            diesel::update(of_contract)
-                .filter(contract_credential::delete_at.is_null())
-                .set(contract_credential::delete_at.eq(Instant(now)))
-                .execute(connection)?;
-        }
-        CredentialChange::Store(sealed) => {
-            let written = diesel::update(of_contract)
-                .set((
-                    contract_credential::key_id.eq(&sealed.key_id),
-                    contract_credential::sealed.eq(&sealed.bytes),
-                    contract_credential::delete_at.eq(None::<Instant>),
-                ))
-                .execute(connection)?;
-            if written == 0 {
-                insert_credential(connection, contract, sealed, stored_by)?;
-            }
-        }
-        CredentialChange::Replace(sealed) => {
-            discard(connection, contract, now)?;
-            insert_credential(connection, contract, sealed, stored_by)?;
-        }
-        CredentialChange::StoreToDelete(sealed) => {
-            let order = stored_by.ok_or_else(|| Fault::Refused("a credential is given to an Order".to_owned()))?;
-            let bytes = (sealed.key_id.clone(), sealed.bytes.clone());
-            insert_discarded(connection, contract, order, bytes, now)?;
-        }
-    }
-    Ok(())
-}
-
-fn insert_credential(
-    connection: &mut AnyConnection,
-    contract: &Contract,
-    sealed: &SealedCredential,
-    stored_by: Option<Id>,
-) -> Result<(), Fault> {
-    let row = (
-        contract_credential::contract_id.eq(Id(contract.id.uuid())),
-        contract_credential::merchant_id.eq(Id(contract.merchant_id.uuid())),
-        contract_credential::key_id.eq(&sealed.key_id),
-        contract_credential::sealed.eq(&sealed.bytes),
-        contract_credential::order_id.eq(stored_by),
-    );
-    diesel::insert_into(contract_credential::table).values(row).execute(connection)?;
-    Ok(())
-}
-
-/// Keeps the contract's credential aside, if it has one. What a program of before stored came with the contract's first Order.
-fn discard(connection: &mut AnyConnection, contract: &Contract, now: Timestamp) -> Result<(), Fault> {
-    let id = Id(contract.id.uuid());
-    let old: Option<(Option<Id>, String, Vec<u8>)> = contract_credential::table
-        .find(id)
-        .select((contract_credential::order_id, contract_credential::key_id, contract_credential::sealed))
-        .first(connection)
-        .optional()
-        .in_table("contract_credential")?;
-    let Some((stored_by, key_id, bytes)) = old else { return Ok(()) };
-    let order = match stored_by {
-        Some(order) => order,
-        None => purchase_order::table
-            .filter(purchase_order::contract_id.eq(id))
-            .order((purchase_order::created_at, purchase_order::id))
-            .select(purchase_order::id)
-            .first(connection)
-            .in_table("purchase_order")?,
-    };
-    insert_discarded(connection, contract, order, (key_id, bytes), now)?;
-    diesel::delete(contract_credential::table.find(id)).execute(connection)?;
-    Ok(())
-}
-
-fn insert_discarded(
-    connection: &mut AnyConnection,
-    contract: &Contract,
-    order: Id,
-    (key_id, bytes): (String, Vec<u8>),
-    now: Timestamp,
-) -> Result<(), Fault> {
-    let row = (
-        discarded_credential::order_id.eq(order),
-        discarded_credential::contract_id.eq(Id(contract.id.uuid())),
-        discarded_credential::merchant_id.eq(Id(contract.merchant_id.uuid())),
-        discarded_credential::key_id.eq(key_id),
-        discarded_credential::sealed.eq(bytes),
-        discarded_credential::delete_at.eq(Instant(now)),
-    );
-    diesel::insert_into(discarded_credential::table).values(row).execute(connection)?;
-    Ok(())
-}
-
 fn change_contract(connection: &mut AnyConnection, change: &ChangeContract) -> Result<TxOutcome<Changed>, Fault> {
     if !idempotency::store_response(connection, change.response.as_ref())? {
         return Ok(TxOutcome::Rollback(Changed::KeyTaken));
@@ -492,80 +305,4 @@ fn change_contract(connection: &mut AnyConnection, change: &ChangeContract) -> R
     audit_log::append_with_history(connection, std::slice::from_ref(&change.history), change.audit.as_ref())?;
     append_only::enqueue_events(connection, change.event.as_slice())?;
     Ok(TxOutcome::Commit(Changed::Done))
-}
-
-fn claim_to_delete(
-    connection: &mut AnyConnection,
-    now: Instant,
-    lease_until: Instant,
-    limit: u32,
-) -> Result<Vec<CredentialToDelete>, Fault> {
-    let due = contract_credential::table
-        .filter(contract_credential::delete_at.is_not_null())
-        .filter(contract_credential::delete_at.le(now))
-        .order(contract_credential::delete_at)
-        .limit(i64::from(limit))
-        .select((
-            contract_credential::contract_id,
-            contract_credential::merchant_id,
-            contract_credential::key_id,
-            contract_credential::sealed,
-        ));
-    type Row = (Id, Id, String, Vec<u8>);
-    let rows: Vec<Row> = match connection {
-        // What another settler holds right now is skipped, not waited for.
-        AnyConnection::Postgres(inner) => due.for_update().skip_locked().load(inner),
-        AnyConnection::Sqlite(inner) => due.load(inner),
-    }
-    .in_table("contract_credential")?;
-    let ids: Vec<Id> = rows.iter().map(|row| row.0).collect();
-    diesel::update(contract_credential::table.filter(contract_credential::contract_id.eq_any(ids)))
-        .set(contract_credential::delete_at.eq(lease_until))
-        .execute(connection)?;
-    let task = |(contract, merchant, key_id, bytes): Row| CredentialToDelete {
-        contract: ContractId::new(contract.0),
-        merchant: MerchantId::new(merchant.0),
-        discarded: None,
-        sealed: SealedCredential { key_id, bytes },
-    };
-    let mut tasks: Vec<_> = rows.into_iter().map(task).collect();
-    let left = limit.saturating_sub(u32::try_from(tasks.len()).unwrap_or(limit));
-    tasks.extend(claim_discarded(connection, now, lease_until, left)?);
-    Ok(tasks)
-}
-
-fn claim_discarded(
-    connection: &mut AnyConnection,
-    now: Instant,
-    lease_until: Instant,
-    limit: u32,
-) -> Result<Vec<CredentialToDelete>, Fault> {
-    let due = discarded_credential::table
-        .filter(discarded_credential::delete_at.le(now))
-        .order(discarded_credential::delete_at)
-        .limit(i64::from(limit))
-        .select((
-            discarded_credential::order_id,
-            discarded_credential::contract_id,
-            discarded_credential::merchant_id,
-            discarded_credential::key_id,
-            discarded_credential::sealed,
-        ));
-    type Row = (Id, Id, Id, String, Vec<u8>);
-    let rows: Vec<Row> = match connection {
-        AnyConnection::Postgres(inner) => due.for_update().skip_locked().load(inner),
-        AnyConnection::Sqlite(inner) => due.load(inner),
-    }
-    .in_table("discarded_credential")?;
-    let orders: Vec<Id> = rows.iter().map(|row| row.0).collect();
-    diesel::update(discarded_credential::table.filter(discarded_credential::order_id.eq_any(orders)))
-        .set(discarded_credential::delete_at.eq(lease_until))
-        .execute(connection)?;
-    let task = |(order, contract, merchant, key_id, bytes): Row| CredentialToDelete {
-        contract: ContractId::new(contract.0),
-        merchant: MerchantId::new(merchant.0),
-        discarded: Some(OrderId::new(order.0)),
-        sealed: SealedCredential { key_id, bytes },
-    };
-    Ok(rows.into_iter().map(task).collect())
 }

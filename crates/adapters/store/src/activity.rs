@@ -1,0 +1,200 @@
+//! Whether anything happened, for pages that stay open: a few numbers in place of what they count.
+
+use async_trait::async_trait;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use dropin_kernel::{MerchantId, OrderId, Revision, Timestamp};
+use dropin_ports::{ActivityStore, HeldOrder, HistoryActivity, NotificationActivity, OrderActivity, StoreError};
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+use crate::store::Store;
+
+/// Most notifications, and most tries, that are counted at once.
+const MAX_COUNTED: i64 = 20_000;
+
+/// Up to which Orders: those of a list as JSON.
+macro_rules! orders {
+    ($listed:literal) => {
+        concat!(
+            "SELECT made.id, made.revision, (SELECT count(*) FROM processor_op WHERE order_id = made.id), \
+                (SELECT CAST(coalesce(sum(tries), 0) AS BIGINT) FROM processor_op WHERE order_id = made.id), \
+                (SELECT count(*) FROM outbox_event WHERE payment_id = coalesce(made.session_id, made.id)), \
+                (SELECT count(*) FROM outbox_event AS e JOIN outbox_attempt AS a ON a.event_id = e.event_id \
+                    WHERE e.payment_id = coalesce(made.session_id, made.id)), \
+                (SELECT count(*) FROM money_request WHERE order_id = made.id), \
+                (SELECT count(*) FROM money_request WHERE order_id = made.id AND state = 'WAITING') \
+             FROM purchase_order AS made WHERE made.id ",
+            $listed
+        )
+    };
+}
+
+statement! {
+    /// What there is of Orders: revision, operations, their tries, notifications, their tries, operators' requests, those that wait.
+    Orders<'a> { orders: &'a str => Text, }
+    postgres orders!("= ANY (ARRAY(SELECT CAST(value AS uuid) FROM json_array_elements_text(CAST(? AS json)) AS value))");
+    sqlite orders!("IN (SELECT value FROM json_each(?))");
+    returns (SqlId, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt);
+}
+
+type OrderRow = (Id, i64, i64, i64, i64, i64, i64, i64);
+
+statement! {
+    /// The newest Orders that our own review holds.
+    Held { limit: i64 => BigInt, }
+    postgres HELD;
+    sqlite HELD;
+    returns (SqlId, SqlId, BigInt);
+}
+
+const HELD: &str =
+    "SELECT id, merchant_id, revision FROM purchase_order WHERE under_review ORDER BY created_at DESC, id DESC LIMIT ?";
+
+macro_rules! notifications {
+    ($ended:literal) => {
+        concat!(
+            "SELECT merchant_id, max(moment), count(*) FROM ( \
+                SELECT merchant_id, moment FROM (SELECT merchant_id, happened_at AS moment FROM outbox_event \
+                    WHERE happened_at >= ? ORDER BY happened_at DESC LIMIT ?) AS written \
+                UNION ALL SELECT endpoint.merchant_id, moment FROM (SELECT endpoint_id, ",
+            $ended,
+            " AS moment FROM outbox_attempt WHERE started_at >= ? ORDER BY started_at DESC LIMIT ?) AS tried \
+                    JOIN endpoint ON endpoint.id = tried.endpoint_id \
+             ) AS activity GROUP BY merchant_id"
+        )
+    };
+}
+
+statement! {
+    /// When notifications were last written or tried, and how many were.
+    Notifications {
+        written_since: Instant => SqlInstant,
+        written_limit: i64 => BigInt,
+        tried_since: Instant => SqlInstant,
+        tried_limit: i64 => BigInt,
+    }
+    postgres notifications!("started_at + took * INTERVAL '1 microsecond'");
+    sqlite notifications!("started_at + took");
+    returns (SqlId, SqlInstant, BigInt);
+}
+
+statement! {
+    /// How far the newest steps of the history have come.
+    Steps { limit: i64 => BigInt, }
+    postgres STEPS;
+    sqlite STEPS;
+    returns (SqlId, BigInt);
+}
+
+const STEPS: &str = "SELECT merchant_id, max(position) FROM ( \
+        SELECT merchant_id, position FROM history ORDER BY position DESC LIMIT ?) AS newest GROUP BY merchant_id";
+
+#[async_trait]
+impl ActivityStore for Store {
+    async fn order_activity(&self, orders: Vec<OrderId>) -> Result<Vec<OrderActivity>, StoreError> {
+        self.read(move |connection| of_orders(connection, &orders)).await
+    }
+
+    async fn list_held_orders(&self, limit: u32) -> Result<Vec<HeldOrder>, StoreError> {
+        self.read(move |connection| {
+            let held = Held { limit: i64::from(limit) };
+            let rows: Vec<(Id, Id, i64)> =
+                on_each!(connection, inner => held.load(inner)).in_table("purchase_order")?;
+            let rows = rows.into_iter().map(|(order, merchant, revision)| HeldOrder {
+                order: OrderId::new(order.0),
+                merchant: MerchantId::new(merchant.0),
+                revision: Revision::new(revision),
+            });
+            Ok(rows.collect())
+        })
+        .await
+    }
+
+    async fn notification_activity(&self, since: Timestamp) -> Result<Vec<NotificationActivity>, StoreError> {
+        self.read(move |connection| of_notifications(connection, since)).await
+    }
+
+    async fn history_activity(&self, limit: u32) -> Result<Vec<HistoryActivity>, StoreError> {
+        self.read(move |connection| {
+            let steps = Steps { limit: i64::from(limit) };
+            let rows: Vec<(Id, i64)> = on_each!(connection, inner => steps.load(inner)).in_table("history")?;
+            let rows = rows.into_iter();
+            Ok(rows.map(|(id, newest)| HistoryActivity { merchant: MerchantId::new(id.0), newest }).collect())
+        })
+        .await
+    }
+}
+
+fn of_orders(connection: &mut AnyConnection, orders: &[OrderId]) -> Result<Vec<OrderActivity>, Fault> {
+    // Ids need no quoting.
+    let listed: Vec<_> = orders.iter().map(|order| format!("\"{order}\"")).collect();
+    let listed = format!("[{}]", listed.join(","));
+    let find = Orders { orders: &listed };
+    let rows: Vec<OrderRow> = on_each!(connection, inner => find.load(inner)).in_table("purchase_order")?;
+    let number = |count: i64| u32::try_from(count).map_err(|_beyond| corrupt("purchase_order", "a count"));
+    let restore = |(id, revision, operations, operation_tries, notifications, tries, asked, waiting): OrderRow| {
+        Ok(OrderActivity {
+            order: OrderId::new(id.0),
+            revision: Revision::new(revision),
+            operations: number(operations)?,
+            operation_tries: number(operation_tries)?,
+            notifications: number(notifications)?,
+            notification_tries: number(tries)?,
+            money_requests: number(asked)?,
+            money_requests_waiting: number(waiting)?,
+        })
+    };
+    rows.into_iter().map(restore).collect()
+}
+
+fn of_notifications(connection: &mut AnyConnection, since: Timestamp) -> Result<Vec<NotificationActivity>, Fault> {
+    let find = Notifications {
+        written_since: Instant(since),
+        written_limit: MAX_COUNTED,
+        tried_since: Instant(since),
+        tried_limit: MAX_COUNTED,
+    };
+    let rows: Vec<(Id, Instant, i64)> = on_each!(connection, inner => find.load(inner)).in_table("outbox_attempt")?;
+    let restore = |(merchant, newest, count): (Id, Instant, i64)| {
+        let count = u64::try_from(count).map_err(|_negative| corrupt("outbox_attempt", "less than no rows"))?;
+        Ok(NotificationActivity { merchant: MerchantId::new(merchant.0), newest: newest.0, count })
+    };
+    rows.into_iter().map(restore).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(QueryableByName)]
+    struct Step {
+        #[diesel(sql_type = Text)]
+        detail: String,
+    }
+
+    /// A panel asks these every second, whatever the tables hold.
+    #[test]
+    fn no_table_that_grows_is_read_whole() {
+        let mut connection = SqliteConnection::establish(":memory:").unwrap();
+        crate::migrate::sqlite(&mut connection).unwrap();
+        let orders = orders!("IN (SELECT value FROM json_each(?))");
+        for query in [orders, HELD, notifications!("started_at + took"), STEPS] {
+            let plan: Vec<Step> =
+                diesel::sql_query(format!("EXPLAIN QUERY PLAN {query}")).load(&mut connection).unwrap();
+            let plan: Vec<_> = plan.into_iter().map(|step| step.detail).collect();
+            let grows =
+                ["purchase_order", "processor_op", "outbox_event", "outbox_attempt", "money_request", "history"];
+            let whole = plan.iter().filter(|step| {
+                let is_newest = query == STEPS && *step == "SCAN history";
+                step.starts_with("SCAN")
+                    && !step.contains("USING")
+                    && !is_newest
+                    && grows.iter().any(|table| step.contains(table))
+            });
+            assert_eq!(whole.count(), 0, "{query}: {plan:?}");
+        }
+    }
+}

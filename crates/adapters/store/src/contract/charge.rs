@@ -1,0 +1,105 @@
+//! Charges of a contract: what the issuer was asked, and what it said.
+
+use std::time::Duration;
+
+use diesel::prelude::*;
+use dropin_contract::{ChargeTry, CredentialDecline, DeclineCategory, TryResult};
+use dropin_kernel::{ContractId, OrderId, Timestamp};
+use dropin_order::Order;
+use dropin_ports::{ChargeOutcome, ConcludedCharge, ContractSettlement, CredentialChange, Settlement};
+
+use super::apply;
+use super::credential::change_credential;
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::schema::{contract_try, processor_op};
+use crate::sql::{Id, Instant};
+
+/// Writes down that the issuer is about to be asked, after the Order.
+pub(crate) fn insert_try(connection: &mut AnyConnection, id: ContractId, order: &Order) -> Result<(), Fault> {
+    diesel::insert_into(contract_try::table)
+        .values((
+            contract_try::order_id.eq(Id(order.id.uuid())),
+            contract_try::contract_id.eq(Id(id.uuid())),
+            contract_try::tried_at.eq(Instant(order.created_at)),
+            contract_try::result.eq("UNKNOWN"),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+/// Whether an Order is a try to charge its contract's card.
+pub(crate) fn is_charge(connection: &mut AnyConnection, order: OrderId) -> Result<bool, Fault> {
+    let found: Option<Id> = contract_try::table
+        .find(Id(order.uuid()))
+        .select(contract_try::order_id)
+        .first(connection)
+        .optional()
+        .in_table("contract_try")?;
+    Ok(found.is_some())
+}
+
+/// Writes what a settlement changes of its contract; `false` when that changed since it was decided.
+pub(crate) fn settle(
+    connection: &mut AnyConnection,
+    settled: &ContractSettlement,
+    settlement: &Settlement,
+) -> Result<bool, Fault> {
+    if !apply(connection, &settled.change)? {
+        return Ok(false);
+    }
+    if settled.credential != CredentialChange::Keep {
+        let order: Id = processor_op::table
+            .find(Id(settlement.operation.uuid()))
+            .select(processor_op::order_id)
+            .first(connection)
+            .in_table("processor_op")?;
+        change_credential(connection, &settled.change.next, &settled.credential, Some(order), settlement.now)?;
+    }
+    if let Some(ConcludedCharge { order, outcome }) = settled.charge {
+        conclude_try(connection, Id(order.uuid()), outcome)?;
+    }
+    Ok(true)
+}
+
+fn conclude_try(connection: &mut AnyConnection, order: Id, outcome: ChargeOutcome) -> Result<(), Fault> {
+    let ChargeOutcome::Tried(result) = outcome else {
+        diesel::delete(contract_try::table.find(order)).execute(connection)?;
+        return Ok(());
+    };
+    let (word, decline) = match result {
+        TryResult::Unknown => ("UNKNOWN", None),
+        TryResult::Approved => ("APPROVED", None),
+        TryResult::Declined(decline) => ("DECLINED", Some(decline)),
+    };
+    let wait = decline.and_then(|decline| decline.asked_wait);
+    let wait = wait.map(|wait| i64::try_from(wait.as_micros()).unwrap_or(i64::MAX));
+    diesel::update(contract_try::table.find(order))
+        .set((
+            contract_try::result.eq(word),
+            contract_try::category.eq(decline.map(|decline| decline.category.as_str())),
+            contract_try::asked_wait_micros.eq(wait),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
+pub(super) fn charge_try(
+    at: Timestamp,
+    result: &str,
+    category: Option<String>,
+    wait_micros: Option<i64>,
+) -> Result<ChargeTry, Fault> {
+    let unknown = || corrupt("contract_try", "the result is unknown");
+    let result = match (result, category) {
+        ("UNKNOWN", None) => TryResult::Unknown,
+        ("APPROVED", None) => TryResult::Approved,
+        ("DECLINED", Some(category)) => {
+            let category: DeclineCategory = category.parse().map_err(|_unknown| unknown())?;
+            let micros = wait_micros.map(u64::try_from).transpose().map_err(|_negative| unknown())?;
+            TryResult::Declined(CredentialDecline { category, asked_wait: micros.map(Duration::from_micros) })
+        }
+        _ => return Err(unknown()),
+    };
+    Ok(ChargeTry { at, result })
+}

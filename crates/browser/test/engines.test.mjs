@@ -1,0 +1,136 @@
+// The part of the suite that every engine passes: Firefox and WebKit as Debian has them. Chromium passes all of it. What an engine cannot do stands in README.md.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, describe, test } from "node:test";
+import { Firefox } from "./firefox.mjs";
+import { CARD, until } from "./harness.mjs";
+import { CHALLENGED, Mock } from "./mock-server.mjs";
+import { WebKit } from "./webkit.mjs";
+
+const DECLINED = "4000000000000002";
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Finders: they run in the browser. */
+const cardFrame = () => document.querySelector("#pay").shadowRoot.querySelector(".body iframe");
+const dialogFrame = () => document.querySelector("#pay").shadowRoot.querySelector("dialog iframe");
+const bankFrame = () => document.querySelector("iframe");
+
+let mock;
+before(async () => (mock = await new Mock().start()));
+after(() => mock.stop());
+
+for (const Engine of [Firefox, WebKit]) {
+  describe(Engine.name, () => {
+    let engine;
+    before(async () => (engine = await Engine.launch()));
+    after(() => engine?.close());
+
+    /** A page of the shop with a drop-in whose form can be typed in. */
+    async function open({ session = mock.session(), path = "/", locale } = {}) {
+      await engine.open(`${mock.shopUrl}${path}`);
+      await engine.run((id, locale) => {
+        window.heard = [];
+        window.dropin.init({ target: "#pay", id, ...(locale && { locale }), onReady: () => window.heard.push("ready"), onSuccess: () => window.heard.push("success"), onFailure: ({ errorCode }) => window.heard.push(errorCode) });
+      }, session, locale);
+      await until(() => inForm(() => document.querySelector("#code")?.hasAttribute("aria-describedby") ?? false), "the form");
+      return session;
+    }
+
+    const inForm = (code, ...args) => engine.runIn([cardFrame], code, ...args).catch(() => undefined);
+    const heard = () => engine.run(() => window.heard);
+    const value = (name) => inForm((id) => document.getElementById(id).value, name);
+    const clickField = (name) => engine.click([cardFrame], `() => document.getElementById("${name}")`);
+
+    /** Types a whole card by keyboard alone, from its number on. */
+    async function type({ number }) {
+      await clickField("number");
+      await engine.press(...number, "Tab", ...CARD.expiry, "Tab", ...CARD.code, "Tab", ...CARD.name);
+    }
+
+    test("the form is drawn to its height, masks what is typed, pays after a decline and tells the page once", async () => {
+      const session = await open();
+      const [frame, content] = [await engine.run(() => document.querySelector("#pay").shadowRoot.querySelector(".body iframe").getBoundingClientRect().height), await inForm(() => document.querySelector("#app").getBoundingClientRect().height)];
+      assert.equal(frame, Math.ceil(content));
+      await type({ number: DECLINED });
+      assert.deepEqual([await value("number"), await value("expiry"), await value("name")], ["4000 0000 0000 0002", "12 / 30", CARD.name]);
+      await engine.press("Enter");
+      await until(() => inForm(() => document.querySelector(".notice:not([hidden]) p") !== null), "the decline to be told");
+      assert.deepEqual([await value("number"), await value("code")], ["4000 0000 0000 0002", ""]);
+      assert.deepEqual(await heard(), ["ready"]);
+      await inForm(() => document.getElementById("number").select());
+      await engine.press("Shift+Tab");
+      await clickField("number");
+      await inForm(() => document.getElementById("number").select());
+      await engine.press(...CARD.number, "Tab", "Tab", ...CARD.code);
+      await until(() => inForm(() => document.querySelector("form .pay").getAttribute("aria-disabled") === null), "the button");
+      await engine.click([cardFrame], () => document.querySelector("form .pay"));
+      await until(async () => (await heard()).includes("success"), "the payment");
+      assert.deepEqual(await heard(), ["ready", "success"]);
+      assert.equal(mock.entry(session).payments, 2, "one of them declined");
+    });
+
+    test("the caret stays where the shopper types in the middle of a number", async () => {
+      await open();
+      await clickField("number");
+      await engine.press(..."42424242");
+      await inForm(() => document.getElementById("number").setSelectionRange(4, 4));
+      await engine.press("1");
+      assert.equal(await value("number"), "4242 1424 2");
+      assert.equal(await inForm(() => document.getElementById("number").selectionStart), 6);
+    });
+
+    test("the Tab key walks through the list and the form in order, and out again", async () => {
+      await open({ session: mock.session({ others: true }) });
+      await engine.run(() => {
+        const first = Object.assign(document.createElement("button"), { id: "before", textContent: "Before" });
+        document.querySelector("#pay").before(first);
+        first.focus();
+      });
+      const at = async () => {
+        const outer = await engine.run(() => document.querySelector("#pay").shadowRoot.activeElement?.id || document.querySelector("#pay").shadowRoot.activeElement?.localName || document.activeElement.id);
+        return outer === "iframe" ? inForm(() => document.activeElement.id || document.activeElement.className) : outer;
+      };
+      const walked = [];
+      for (let step = 0; step < 8; step += 1) {
+        await engine.press("Tab");
+        walked.push(await at());
+      }
+      assert.deepEqual(walked, ["card", "number", "expiry", "code", "name", "pay", "paypal", "ideal"]);
+      await engine.press("Shift+Tab", "Shift+Tab", "Shift+Tab");
+      assert.equal(await at(), "name");
+    });
+
+    test("Arabic runs from right to left, with digits from left to right, and nothing wider than a phone", async () => {
+      await open({ locale: "ar_EG" });
+      assert.equal(await engine.run(() => document.querySelector("#pay").shadowRoot.querySelector(".root").dir), "rtl");
+      const seen = await inForm(() => {
+        const [label, input] = [document.querySelector("label[for=number]"), document.getElementById("number")].map((element) => element.getBoundingClientRect());
+        return { dir: document.documentElement.dir, digits: getComputedStyle(document.getElementById("number")).direction, right: Math.abs(label.right - input.right) < 3, fits: document.documentElement.scrollWidth <= innerWidth };
+      });
+      assert.deepEqual(seen, { dir: "rtl", digits: "ltr", right: true, fits: true });
+    });
+
+    test("a bank's check in the dialog pays, under the strictest policy", async () => {
+      await open({ path: "/strict" });
+      await type({ number: CHALLENGED });
+      await engine.press("Enter");
+      await until(() => engine.runIn([dialogFrame, bankFrame], () => document.querySelector("#confirm") !== null).catch(() => false), "the bank's page");
+      await engine.click([dialogFrame, bankFrame], () => document.querySelector("#confirm"));
+      await until(async () => (await heard()).includes("success"), "the payment");
+      assert.deepEqual(await heard(), ["ready", "success"]);
+    });
+
+    test("axe finds nothing in the list and in the form", async () => {
+      await open({ session: mock.session({ others: true }) });
+      const look = async (run) => {
+        await run(`() => { ${axe} }`);
+        return run(async () => (await window.axe.run(document, { iframes: false, resultTypes: ["violations"] })).violations.map(({ id, nodes }) => `${id} ${nodes[0].target}`));
+      };
+      assert.deepEqual(await look((code) => engine.run(code)), []);
+      // A heading of the first level, and landmarks, are the page's around it.
+      assert.deepEqual((await look((code) => engine.runIn([cardFrame], code))).filter((one) => !/^(?:page-has-heading-one|region|landmark-one-main)/.test(one)), []);
+    });
+  });
+}

@@ -1,0 +1,116 @@
+// Firefox by WebDriver BiDi (https://w3c.github.io/webdriver-bidi/), without a driver beside it. It says the same as `WebKit` in webkit.mjs.
+
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+// Node.js has a client of its own from 22 on; this one comes with Playwright.
+import { ws as WebSocket } from "playwright-core/lib/utilsBundle";
+import { keyActions } from "./keys.mjs";
+
+const FIREFOX = process.env.FIREFOX_PATH ?? "/usr/bin/firefox-esr";
+const START_MS = 30_000;
+
+export class Firefox {
+  waiting = new Map();
+  sent = 0;
+
+  static async launch() {
+    const engine = new Firefox();
+    engine.profile = mkdtempSync(join(tmpdir(), "dropin-firefox-"));
+    engine.process = spawn(FIREFOX, ["--headless", "--no-remote", "--remote-debugging-port=0", "--profile", engine.profile], { stdio: ["ignore", "ignore", "pipe"] });
+    const address = await new Promise((resolve, reject) => {
+      setTimeout(reject, START_MS, new Error("Firefox does not start")).unref();
+      engine.process.once("error", () => reject(new Error("Firefox is missing: cargo xtask test --only install installs firefox-esr")));
+      createInterface(engine.process.stderr).on("line", (line) => {
+        const found = /WebDriver BiDi listening on (ws:\S+)/.exec(line);
+        if (found) resolve(`${found[1]}/session`);
+      });
+    });
+    engine.socket = new WebSocket(address);
+    await new Promise((resolve, reject) => engine.socket.on("open", resolve).on("error", reject));
+    engine.socket.on("message", (data) => engine.heard(JSON.parse(data)));
+    await engine.send("session.new", { capabilities: {} });
+    const { contexts } = await engine.send("browsingContext.getTree", {});
+    engine.page = contexts[0].context;
+    await engine.send("browsingContext.setViewport", { context: engine.page, viewport: { width: 1280, height: 900 } });
+    return engine;
+  }
+
+  send(method, params) {
+    const id = (this.sent += 1);
+    this.socket.send(JSON.stringify({ id, method, params }));
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, method }));
+  }
+
+  heard({ id, type, result, error, message }) {
+    const asked = this.waiting.get(id);
+    this.waiting.delete(id);
+    if (type === "success") asked?.resolve(result);
+    else asked?.reject(new Error(`BiDi ${asked.method}: ${error} ${message}`));
+  }
+
+  async open(url) {
+    await this.send("browsingContext.navigate", { context: this.page, url, wait: "complete" });
+  }
+
+  /** Calls a function, as text, in a document; what it returns as BiDi writes it. */
+  async call(context, functionDeclaration, given = []) {
+    const args = given.map((value) => ({ type: "string", value }));
+    const { type, result, exceptionDetails } = await this.send("script.callFunction", { functionDeclaration, arguments: args, target: { context }, awaitPromise: true });
+    if (type !== "success") throw new Error(exceptionDetails.text);
+    return result;
+  }
+
+  /** The document of the last of the frames. */
+  async inside(finds) {
+    let context = this.page;
+    for (const find of finds) ({ context } = (await this.call(context, `() => (${find})().contentWindow`)).value);
+    return context;
+  }
+
+  run(code, ...args) {
+    return this.runIn([], code, ...args);
+  }
+
+  async runIn(finds, code, ...args) {
+    const wrapped = `async (given) => JSON.stringify((await (${code})(...JSON.parse(given))) ?? null)`;
+    return JSON.parse((await this.call(await this.inside(finds), wrapped, [JSON.stringify(args)])).value);
+  }
+
+  async click(finds, find) {
+    const context = await this.inside(finds);
+    const { sharedId } = await this.call(context, `() => { const one = (${find})(); one.scrollIntoView({ block: "center" }); return one; }`);
+    const move = { type: "pointerMove", x: 0, y: 0, origin: { type: "element", element: { sharedId } } };
+    const actions = [move, { type: "pointerDown", button: 0 }, { type: "pointerUp", button: 0 }];
+    await this.send("input.performActions", { context, actions: [{ type: "pointer", id: "mouse", actions }] });
+  }
+
+  /** The document that has the focus: keys are pressed there, and a Tab may leave it. */
+  async focused() {
+    const inner = `() => { let one = document.activeElement; while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement; return one?.localName === "iframe" ? one.contentWindow : null; }`;
+    for (let context = this.page; ; ) {
+      const { type, value } = await this.call(context, inner);
+      if (type !== "window") return context;
+      ({ context } = value);
+    }
+  }
+
+  async press(...keys) {
+    while (keys.length > 0) {
+      const named = keys.findIndex((key) => key.length > 1);
+      const together = keys.splice(0, named < 0 ? keys.length : named + 1);
+      const context = await this.focused();
+      await this.send("input.performActions", { context, actions: [{ type: "key", id: "keyboard", actions: keyActions(together) }] });
+    }
+  }
+
+  async close() {
+    this.socket?.close();
+    const ended = new Promise((resolve) => this.process.once("exit", resolve));
+    this.process.kill();
+    await ended;
+    rmSync(this.profile, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,117 @@
+// WebKit by WebDriver (https://www.w3.org/TR/webdriver2/): WebKitGTK's driver starts its MiniBrowser on a display of its own that nobody sees.
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { keyActions } from "./keys.mjs";
+
+const DRIVER = "/usr/bin/WebKitWebDriver";
+const LIBRARIES = "/usr/lib";
+const START_MS = 20_000;
+/** How WebDriver says that a value is an element. */
+const ELEMENT = "element-6066-11e4-a52e-4f735466cecf";
+/** Where Debian keeps the browser that the driver is made for. */
+function miniBrowser() {
+  const places = readdirSync(LIBRARIES).filter((name) => name.includes("linux-gnu")).flatMap((name) =>
+    readdirSync(`${LIBRARIES}/${name}`).filter((folder) => folder.startsWith("webkit2gtk-") || folder.startsWith("webkitgtk-")).map((folder) => `${LIBRARIES}/${name}/${folder}/MiniBrowser`));
+  const found = places.filter(existsSync).sort().at(-1);
+  if (found === undefined || !existsSync(DRIVER)) throw new Error("WebKit is missing: cargo xtask test --only install installs webkit2gtk-driver");
+  return found;
+}
+
+async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  return port;
+}
+
+/** A display in memory; its number, and the process. */
+async function display() {
+  const server = spawn("Xvfb", ["-displayfd", "3", "-screen", "0", "1280x1024x24", "-nolisten", "tcp"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
+  const failed = once(server, "error").then(([error]) => Promise.reject(error));
+  const [number] = await Promise.race([once(server.stdio[3], "data"), failed]);
+  return { server, name: `:${String(number).trim()}` };
+}
+
+export class WebKit {
+  static async launch() {
+    const binary = miniBrowser();
+    const engine = new WebKit();
+    engine.screen = await display();
+    const port = await freePort();
+    const environment = { ...process.env, DISPLAY: engine.screen.name, GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1", WEBKIT_DISABLE_COMPOSITING_MODE: "1", NO_AT_BRIDGE: "1" };
+    engine.driver = spawn(DRIVER, [`--port=${port}`, "--host=127.0.0.1"], { env: environment, stdio: "ignore" });
+    engine.url = `http://127.0.0.1:${port}`;
+    const options = { binary, args: ["--automation"] };
+    const capabilities = { alwaysMatch: { browserName: "MiniBrowser", "webkitgtk:browserOptions": options, timeouts: { script: 20_000 } } };
+    const end = Date.now() + START_MS;
+    for (;;) {
+      try {
+        const { sessionId } = await engine.call("POST", "/session", { capabilities });
+        engine.url += `/session/${sessionId}`;
+        return engine;
+      } catch (error) {
+        if (Date.now() > end) {
+          await engine.close();
+          throw error;
+        }
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    }
+  }
+
+  async call(method, path, body) {
+    const answer = await fetch(`${this.url}${path}`, { method, ...(body && { body: JSON.stringify(body), headers: { "Content-Type": "application/json" } }) });
+    const { value } = await answer.json();
+    if (!answer.ok) throw new Error(`WebDriver ${path}: ${value?.error} ${value?.message}`);
+    return value;
+  }
+
+  async open(url) {
+    await this.call("POST", "/url", { url });
+  }
+
+  /** Runs `code`, a function, in the page; what it returns is JSON, or a promise of it. */
+  async run(code, ...args) {
+    await this.call("POST", "/frame", { id: null });
+    return this.execute(code, args);
+  }
+
+  /** The same in the frame that `find` finds from the document before, one after the other. */
+  async runIn(finds, code, ...args) {
+    await this.call("POST", "/frame", { id: null });
+    for (const find of finds) await this.call("POST", "/frame", { id: await this.execute(find, []) });
+    return this.execute(code, args);
+  }
+
+  execute(code, args) {
+    const script = `const done = arguments[arguments.length - 1]; const given = [...arguments].slice(0, -1);
+      Promise.resolve((${code})(...given)).then((value) => done(value ?? null), (error) => done({ thrown: String(error) }));`;
+    return this.call("POST", "/execute/async", { script, args }).then((value) => {
+      if (value?.thrown) throw new Error(value.thrown);
+      return value;
+    });
+  }
+
+  /** Clicks what `find` finds in the page, or in the last of the frames. */
+  async click(finds, find) {
+    await this.call("POST", "/frame", { id: null });
+    for (const one of finds) await this.call("POST", "/frame", { id: await this.execute(one, []) });
+    const element = await this.execute(find, []);
+    await this.call("POST", `/element/${element[ELEMENT]}/click`, {});
+  }
+
+  /** Presses keys one after the other, as a keyboard does: characters, or names such as `Tab` and `Shift+Tab`. */
+  async press(...keys) {
+    const actions = keyActions(keys);
+    await this.call("POST", "/actions", { actions: [{ type: "key", id: "keyboard", actions }] });
+  }
+
+  async close() {
+    await this.call("DELETE", "").catch(() => {});
+    for (const child of [this.driver, this.screen?.server]) child?.kill();
+  }
+}

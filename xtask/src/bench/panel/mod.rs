@@ -1,0 +1,182 @@
+//! `cargo xtask bench panel`: how fast the pages of the admin panel are when very many Orders are stored, and what payments beside them lose.
+
+mod operator;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::deployment::Database;
+use super::figures::{figure, percentile, table};
+use super::fill::{HISTORY_COPIED, SQLITE_ID};
+use super::goal;
+use super::payments::client::PaymentFlow;
+use super::payments::site::Site;
+use super::payments::{self, SiteOptions};
+use super::run::Bench;
+use crate::failure::{Context, Failure, Outcome};
+use crate::programs::free_address;
+use operator::Browser;
+
+/// Operators, each of whom opens a page every second.
+const OPERATORS: usize = 20;
+const PAGE_INTERVAL: Duration = Duration::from_secs(1);
+/// Payments per second beside them.
+const PAYMENTS_PER_SECOND: u32 = 200;
+/// Orders per transaction.
+const MAX_BATCH_ROWS: u64 = 250_000;
+const P99_MAX_MS: f64 = 100.0;
+const LOSS_MAX: f64 = 0.05;
+
+/// What every copy of an Order shares.
+const ORDER_COPIED: &str = "merchant_id, revision, state, under_review, shown, currency, total_minor, authorized_minor, captured_minor, \
+    capture_pending_minor, refunded_minor, refund_pending_minor, auto_capture, payment_method, card_last_four";
+
+/// Pages that an operator opens in turn; `@ORDER@` and `@SESSION@` stand for one that was paid.
+const PAGES: &[&str] = &[
+    "/",
+    "/?days=30",
+    "/orders",
+    "/orders?state=DECLINED",
+    "/orders?reference=filled-4711",
+    "/orders?email=nobody%40shop.example",
+    "/orders?last_four=4242",
+    "/orders?currency=JPY",
+    "/orders/@ORDER@",
+    "/sessions",
+    "/sessions/@SESSION@",
+    "/review",
+    "/operations",
+    "/notifications",
+    "/notifications?state=PARKED",
+    "/merchants",
+    "/audit",
+    "/operators",
+];
+
+/// Measures payments at a fixed rate, has copies in SQL of an Order make up a great number over a hundred days, measures the payments again, and once
+/// more while twenty operators each open a page of the panel every second.
+#[derive(Args, Debug)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    site: SiteOptions,
+    /// Orders that are stored [default: 5,000,000; 20,000 with --quick]
+    #[arg(long)]
+    stored: Option<u64>,
+}
+
+/// Runs the task.
+pub(crate) fn task(options: &Options) -> Outcome<()> {
+    let site_options = options.site.at_rate(PAYMENTS_PER_SECOND).with_program("admin-panel");
+    payments::run(&site_options, &[], &[PaymentFlow::DropIn], |bench, site, _rates| {
+        site.stop(bench)?;
+        fill(bench, site, options.stored.unwrap_or(if options.site.run.quick { 20_000 } else { 5_000_000 }))?;
+        measure(bench, &site_options, site)
+    })
+}
+
+fn fill(bench: &Bench, site: &Site, stored: u64) -> Outcome<()> {
+    let (script, afterwards): (_, &[&str]) = match site.deployment.database {
+        Database::Postgres => (include_str!("fill_postgres.sql"), &["VACUUM (ANALYZE)", "CHECKPOINT"]),
+        Database::Sqlite => (include_str!("fill_sqlite.sql"), &["PRAGMA wal_checkpoint(TRUNCATE)"]),
+    };
+    let script = script.replace("@ORDER@", ORDER_COPIED).replace("@HISTORY@", HISTORY_COPIED);
+    let script = script.replace("@ID@", SQLITE_ID).replace("@STORED@", &stored.to_string());
+    let (since, mut filled) = (Instant::now(), 0);
+    while filled < stored {
+        let last = stored.min(filled + MAX_BATCH_ROWS);
+        let part = script.replace("@FIRST@", &(filled + 1).to_string()).replace("@LAST@", &last.to_string());
+        site.deployment.run_script(bench, &part)?;
+        filled = last;
+        eprintln!("filled to {filled} of {stored} Orders after {:.0} s", since.elapsed().as_secs_f64());
+    }
+    afterwards.iter().try_for_each(|sql| site.deployment.sql(bench, sql).map(drop))
+}
+
+fn measure(bench: &mut Bench, options: &SiteOptions, site: &mut Site) -> Outcome<()> {
+    let address = free_address()?;
+    site.start_with_panel(bench, address)?;
+    let invited = site.deployment.command(bench, super::deployment::ALL_IN_ONE);
+    let cookie = operator::sign_up(invited, address)?;
+    let one = |what: &str| {
+        let sql = format!("SELECT {what} FROM purchase_order WHERE session_id IS NOT NULL LIMIT 1");
+        site.deployment.sql(bench, &sql).map(|said| said.trim().to_owned())
+    };
+    let (order, session) = (one("id")?, one("session_id")?);
+    let pages: Vec<String> =
+        PAGES.iter().map(|page| page.replace("@ORDER@", &order).replace("@SESSION@", &session)).collect();
+    let alone = payments::rate(bench, options, site)?;
+    let stop = AtomicBool::new(false);
+    let (beside, opened) = std::thread::scope(|scope| {
+        let operators: Vec<_> = (0..OPERATORS)
+            .map(|number| {
+                let (pages, cookie, stop) = (&pages, &cookie, &stop);
+                scope.spawn(move || open_pages(Browser::new(address, cookie), number, pages, stop))
+            })
+            .collect();
+        let beside = payments::rate(bench, options, site);
+        stop.store(true, Ordering::Relaxed);
+        let opened: Outcome<Vec<_>> = operators
+            .into_iter()
+            .map(|operator| operator.join().map_err(|_panicked| Failure::new("an operator broke"))?)
+            .collect();
+        Ok::<_, Failure>((beside?, opened?))
+    })?;
+    let stored = site.deployment.number(bench, "SELECT count(*) FROM purchase_order")?;
+    show(&pages, opened.into_iter().flatten(), stored, alone, beside);
+    Ok(())
+}
+
+/// The pages that were opened, by their number, and what each took in microseconds.
+fn open_pages(mut browser: Browser, number: usize, pages: &[String], stop: &AtomicBool) -> Outcome<Vec<(usize, u64)>> {
+    let mut opened = Vec::new();
+    // Nobody begins with the same page at the same moment.
+    std::thread::sleep(PAGE_INTERVAL.mul_f64(number as f64 / OPERATORS as f64));
+    for page in (0..pages.len()).cycle().skip(number * pages.len() / OPERATORS) {
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        let began = Instant::now();
+        browser.open(&pages[page])?;
+        let took = began.elapsed();
+        opened.push((page, u64::try_from(took.as_micros()).context(|| "tell the time of a page".to_owned())?));
+        std::thread::sleep(PAGE_INTERVAL.saturating_sub(took));
+    }
+    Ok(opened)
+}
+
+fn show(pages: &[String], opened: impl Iterator<Item = (usize, u64)>, stored: u64, alone: f64, beside: f64) {
+    let mut micros = vec![Vec::new(); pages.len()];
+    let mut every = Vec::new();
+    for (page, took) in opened {
+        micros[page].push(took);
+        every.push(took);
+    }
+    let shown = |all: &mut Vec<u64>, percent| {
+        all.sort_unstable();
+        percentile(all, percent).map_or_else(|| "-".to_owned(), figure)
+    };
+    let rows = PAGES.iter().zip(&mut micros).map(|(page, all)| {
+        let count = all.len().to_string();
+        vec![(*page).to_owned(), count, shown(all, 50), shown(all, 99), shown(all, 100)]
+    });
+    println!("\n### Pages of the panel, {stored} Orders stored, {OPERATORS} operators, beside payments\n");
+    println!("{}", table(&["page", "opened", "p50 ms", "p99 ms", "longest ms"], &rows.collect::<Vec<_>>()));
+    every.sort_unstable();
+    let p99 = percentile(&every, 99).unwrap_or_default();
+    let worst = micros.iter().filter_map(|all| percentile(all, 99)).fold(0.0, f64::max);
+    print!(
+        "{}",
+        goal(
+            worst <= P99_MAX_MS,
+            &format!("p99 of all pages {p99:.1} ms, of the slowest one {worst:.1} ms; wanted: {P99_MAX_MS} ms")
+        )
+    );
+    let loss = 1.0 - beside / alone.max(f64::MIN_POSITIVE);
+    let told = format!(
+        "{beside:.1} payments per second beside them, {alone:.1} without; wanted: at most {LOSS_MAX:.0}% less",
+        LOSS_MAX = LOSS_MAX * 100.0
+    );
+    print!("{}", goal(loss <= LOSS_MAX, &told));
+}
