@@ -14,7 +14,7 @@ use dropin_ports::{
 };
 use uuid::Uuid;
 
-use crate::harness::{Choice, Harness, Step};
+use crate::harness::{Choice, ProcessorHarness, ProcessorStep};
 use crate::proxy::Fault;
 
 /// Authorized and captured.
@@ -60,7 +60,7 @@ pub(crate) struct Asked {
 }
 
 /// Has it written down at the processor, where that names such things itself.
-pub(crate) async fn register(harness: &dyn Harness, request: &mut AuthorizeRequest) -> Asked {
+pub(crate) async fn register(harness: &dyn ProcessorHarness, request: &mut AuthorizeRequest) -> Asked {
     request.reference = match harness.processor().register(request).await {
         Registration::Unneeded => None,
         Registration::Registered(reference) => Some(reference),
@@ -69,21 +69,24 @@ pub(crate) async fn register(harness: &dyn Harness, request: &mut AuthorizeReque
     Asked { key: request.key, merchant_id: request.merchant_id, reference: request.reference.clone() }
 }
 
-pub(crate) async fn authorize(harness: &dyn Harness, mut request: AuthorizeRequest) -> (Asked, ProcessorReply) {
+pub(crate) async fn authorize(
+    harness: &dyn ProcessorHarness,
+    mut request: AuthorizeRequest,
+) -> (Asked, ProcessorReply) {
     let asked = register(harness, &mut request).await;
     let reply = harness.processor().authorize(request).await;
     (asked, reply)
 }
 
 /// A card's authorization that was approved.
-pub(crate) async fn authorized(harness: &dyn Harness, minor: i64) -> Asked {
+pub(crate) async fn authorized(harness: &dyn ProcessorHarness, minor: i64) -> Asked {
     let (asked, reply) = authorize(harness, request(card(PLAIN), eur(minor))).await;
     assert_eq!(approved(&reply), Some((eur(minor), false)), "{reply:?}");
     asked
 }
 
 /// The same, captured whole.
-pub(crate) async fn captured(harness: &dyn Harness, minor: i64) -> Asked {
+pub(crate) async fn captured(harness: &dyn ProcessorHarness, minor: i64) -> Asked {
     let asked = authorized(harness, minor).await;
     let reply = harness.processor().capture(asked.capture(minor)).await;
     assert_eq!(approved(&reply).map(|(amount, _)| amount), Some(eur(minor)), "{reply:?}");
@@ -91,7 +94,7 @@ pub(crate) async fn captured(harness: &dyn Harness, minor: i64) -> Asked {
 }
 
 /// Begins an authorization that sends the shopper to a page, and gives the page.
-pub(crate) async fn on_page(harness: &dyn Harness, request: AuthorizeRequest) -> (Asked, String) {
+pub(crate) async fn on_page(harness: &dyn ProcessorHarness, request: AuthorizeRequest) -> (Asked, String) {
     let (asked, reply) = authorize(harness, request).await;
     let ProcessorReply::Pending(Waiting::Shopper { page, .. }) = reply else { panic!("{reply:?}") };
     (asked, page)
@@ -122,7 +125,7 @@ impl Asked {
     }
 
     /// What became of it, once it waits for the shopper no longer.
-    pub(crate) async fn outcome(&self, harness: &dyn Harness) -> ProcessorReply {
+    pub(crate) async fn outcome(&self, harness: &dyn ProcessorHarness) -> ProcessorReply {
         let begun = Instant::now();
         loop {
             match harness.processor().status(self.query()).await {
@@ -171,7 +174,7 @@ pub(crate) fn known(status: StatusReply) -> ProcessorReply {
 }
 
 /// Does this to the next request by which `step` is done.
-pub(crate) fn fault(harness: &dyn Harness, step: Step, fault: Fault) {
+pub(crate) fn fault(harness: &dyn ProcessorHarness, step: ProcessorStep, fault: Fault) {
     harness.proxy().fault(harness.lines(step), fault);
 }
 
@@ -185,7 +188,7 @@ pub(crate) fn stored(reply: ProcessorReply) -> CredentialApproval {
 
 /// Stores a card for this much, on its page where it has one; what it was asked as, and what is known of the card.
 pub(crate) async fn store(
-    harness: &dyn Harness,
+    harness: &dyn ProcessorHarness,
     number: &str,
     kind: ContractKind,
     minor: i64,

@@ -20,7 +20,7 @@ pub enum Choice {
 
 /// What an adapter asks its processor for over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ProcessorStep {
     /// To reserve money.
     Authorize,
     /// To take it.
@@ -33,14 +33,14 @@ pub enum Step {
     Status,
 }
 
-impl Step {
+impl ProcessorStep {
     /// Every step.
     pub const ALL: [Self; 5] = [Self::Authorize, Self::Capture, Self::Void, Self::Refund, Self::Status];
 }
 
 /// An adapter, the processor that it asks, and the proxy between the two.
 #[async_trait(?Send)]
-pub trait Harness {
+pub trait ProcessorHarness {
     /// The adapter; its address is the proxy's, and it waits two seconds for an answer.
     fn processor(&self) -> &dyn Processor;
 
@@ -48,7 +48,7 @@ pub trait Harness {
     fn proxy(&self) -> &FaultProxy;
 
     /// Tells requests by which `step` is done from others, by their first lines.
-    fn lines(&self, step: Step) -> fn(&str) -> bool;
+    fn lines(&self, step: ProcessorStep) -> fn(&str) -> bool;
 
     /// The method of the catalogue without a card whose page is paid or cancelled.
     fn page_method(&self) -> &'static str;

@@ -7,10 +7,10 @@ pub mod cases;
 mod harness;
 mod proxy;
 
-pub use harness::{Choice, Exceptions, Harness, Step, run};
+pub use harness::{Choice, Exceptions, ProcessorHarness, ProcessorStep, run};
 pub use proxy::{Fault, FaultProxy};
 
-/// Writes one `#[test]` per case. `$open` is an async function that starts a processor and gives a boxed [`Harness`] for it; `$exceptions` are the cases
+/// Writes one `#[test]` per case. `$open` is an async function that starts a processor and gives a boxed [`ProcessorHarness`] for it; `$exceptions` are the cases
 /// that it cannot pass, each with the reason.
 #[macro_export]
 macro_rules! all_cases {

@@ -19,7 +19,7 @@ use dropin_ports::{
     VoidRequest,
 };
 use dropin_processor_transport::health::{self, CallKind};
-use dropin_processor_transport::{Call, HeldBack, Reply, Transport};
+use dropin_processor_transport::{Call, HeldBack, HttpReply, Transport};
 use zeroize::Zeroizing;
 
 pub use dropin_processor_transport::health::{Occupancy, OutcomeCount, ProcessorHealth};
@@ -50,7 +50,7 @@ impl HttpProcessor {
         self.0.health()
     }
 
-    async fn call(&self, asked: CallKind, merchant: Option<MerchantId>, call: Call) -> Result<Reply, HeldBack> {
+    async fn call(&self, asked: CallKind, merchant: Option<MerchantId>, call: Call) -> Result<HttpReply, HeldBack> {
         self.0.call(asked, merchant, self.0.deadline(), call).await
     }
 

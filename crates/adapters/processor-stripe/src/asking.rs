@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dropin_kernel::MerchantId;
 use dropin_processor_transport::health::{self, CallKind};
-use dropin_processor_transport::{Call, HeldBack, Reply, Transport};
+use dropin_processor_transport::{Call, HeldBack, HttpReply, Transport};
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep};
 use zeroize::Zeroizing;
@@ -101,9 +101,9 @@ impl<'a> Asking<'a> {
                 }
             };
             let (status, retry_after, body) = match reply {
-                Reply::Answer { status, retry_after, body } => (status, retry_after, body),
-                Reply::NotSent(why) => return Said::NotSent(why),
-                Reply::Unclear(why) => return Said::Unclear(why),
+                HttpReply::Answer { status, retry_after, body } => (status, retry_after, body),
+                HttpReply::NotSent(why) => return Said::NotSent(why),
+                HttpReply::Unclear(why) => return Said::Unclear(why),
             };
             let wait = retry_after.unwrap_or(pause);
             if asks_to_wait(status, &body) && Instant::now() + wait < self.until {

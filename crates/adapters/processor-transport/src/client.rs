@@ -56,7 +56,7 @@ impl Call {
 }
 
 /// What came back.
-pub enum Reply {
+pub enum HttpReply {
     /// A whole answer.
     Answer {
         /// Of HTTP.
@@ -72,7 +72,7 @@ pub enum Reply {
     Unclear(String),
 }
 
-impl Reply {
+impl HttpReply {
     /// Whether there is life. A gateway that finds nobody behind it is none.
     fn is_answer(&self) -> bool {
         matches!(self, Self::Answer { status, .. } if !matches!(status, 502..=504))
@@ -82,7 +82,7 @@ impl Reply {
 /// A call on its way.
 pub(crate) struct Job {
     pub(crate) call: Call,
-    pub(crate) reply: oneshot::Sender<Reply>,
+    pub(crate) reply: oneshot::Sender<HttpReply>,
     /// When nobody waits for the answer any more.
     pub(crate) until: Instant,
     /// Its permit of the bulkhead.
@@ -104,7 +104,7 @@ pub(crate) fn run(
                 if until <= Instant::now() {
                     // It waited here too long, which says nothing about the processor. Its permit is released before its caller hears of it.
                     drop(permit);
-                    drop(reply.send(Reply::NotSent("nobody waits for the answer any more".to_owned())));
+                    drop(reply.send(HttpReply::NotSent("nobody waits for the answer any more".to_owned())));
                     return;
                 }
                 let answer = caller.send(call, until).await;
@@ -156,14 +156,14 @@ struct Caller {
 }
 
 impl Caller {
-    async fn send(&self, call: Call, until: Instant) -> Reply {
+    async fn send(&self, call: Call, until: Instant) -> HttpReply {
         match timeout_at(until, self.exchange(call)).await {
             Ok(reply) => reply,
-            Err(_late) => Reply::Unclear("no whole answer within the deadline".to_owned()),
+            Err(_late) => HttpReply::Unclear("no whole answer within the deadline".to_owned()),
         }
     }
 
-    async fn exchange(&self, call: Call) -> Reply {
+    async fn exchange(&self, call: Call) -> HttpReply {
         let url = format!("{}{}", self.config.base, call.path);
         let key = self.config.key.text();
         let key = key.as_str();
@@ -185,15 +185,15 @@ impl Caller {
         };
         match sent {
             Ok(mut response) => match response.body().limit(limit).await {
-                Ok(body) => Reply::Answer {
+                Ok(body) => HttpReply::Answer {
                     status: response.status().as_u16(),
                     retry_after: retry_after(response.headers()),
                     body: Zeroizing::new(body.to_vec()),
                 },
-                Err(error) => Reply::Unclear(format!("the answer broke off: {error}")),
+                Err(error) => HttpReply::Unclear(format!("the answer broke off: {error}")),
             },
-            Err(error) if never_left(&error) => Reply::NotSent(error.to_string()),
-            Err(error) => Reply::Unclear(error.to_string()),
+            Err(error) if never_left(&error) => HttpReply::NotSent(error.to_string()),
+            Err(error) => HttpReply::Unclear(error.to_string()),
         }
     }
 }
@@ -239,11 +239,11 @@ mod tests {
             assert!(calls.send(Job { call, reply, until, permit }).is_ok());
             answer.await.unwrap()
         };
-        assert!(matches!(ask(Instant::now()).await, Reply::NotSent(_)));
+        assert!(matches!(ask(Instant::now()).await, HttpReply::NotSent(_)));
         assert_eq!(guard.health().payments.under_way, 0);
         assert_eq!(processor.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "nobody came");
         // One that is in time arrives, and here nobody answers it.
-        assert!(matches!(ask(Instant::now() + Duration::from_millis(300)).await, Reply::Unclear(_)));
+        assert!(matches!(ask(Instant::now() + Duration::from_millis(300)).await, HttpReply::Unclear(_)));
         assert!(processor.accept().is_ok());
     }
 }

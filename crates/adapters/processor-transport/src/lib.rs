@@ -21,7 +21,7 @@ use crate::guard::Guard;
 use crate::health::{CallKind, ProcessorHealth};
 
 pub use crate::breaker::{BreakerState, ProcessorBreakerRules};
-pub use crate::client::{Call, Reply};
+pub use crate::client::{Call, HttpReply};
 pub use crate::config::{CallLimits, ProcessorConfig, ProcessorConfigError, ProcessorKey};
 pub use crate::guard::HeldBack;
 
@@ -80,18 +80,18 @@ impl Transport {
         merchant: Option<MerchantId>,
         until: Instant,
         call: Call,
-    ) -> Result<Reply, HeldBack> {
+    ) -> Result<HttpReply, HeldBack> {
         // A call that is held back is still in our hands: it was surely not sent. Half of the time is left for one that passes.
         let patience = until.saturating_duration_since(Instant::now()) / 2;
         let permit = self.guard.enter(asked, merchant, patience).await?;
         let (reply, answer) = oneshot::channel();
         if self.calls.send(Job { call, reply, until, permit }).is_err() {
-            return Ok(Reply::NotSent("the processor client has stopped".to_owned()));
+            return Ok(HttpReply::NotSent("the processor client has stopped".to_owned()));
         }
         Ok(match timeout_at(until + GRACE, answer).await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(_dropped)) => Reply::Unclear("the processor client dropped the call".to_owned()),
-            Err(_late) => Reply::Unclear("the processor client did not answer in time".to_owned()),
+            Ok(Err(_dropped)) => HttpReply::Unclear("the processor client dropped the call".to_owned()),
+            Err(_late) => HttpReply::Unclear("the processor client did not answer in time".to_owned()),
         })
     }
 

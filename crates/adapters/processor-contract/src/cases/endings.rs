@@ -5,9 +5,9 @@ use crate::asking::{
     CHALLENGED, PLAIN, approved, authorize, authorized, captured, card, declined, eur, is_approved, known, on_page,
     register, request,
 };
-use crate::harness::{Choice, Harness};
+use crate::harness::{Choice, ProcessorHarness};
 
-pub async fn a_void_releases_what_was_reserved(harness: &dyn Harness) {
+pub async fn a_void_releases_what_was_reserved(harness: &dyn ProcessorHarness) {
     let asked = authorized(harness, 10_00).await;
     let void = asked.void();
     let reply = harness.processor().void(void.clone()).await;
@@ -18,7 +18,7 @@ pub async fn a_void_releases_what_was_reserved(harness: &dyn Harness) {
     assert_eq!(declined(&capture), Some(DeclineReason::Voided), "{capture:?}");
 }
 
-pub async fn a_void_ends_a_page_that_waits(harness: &dyn Harness) {
+pub async fn a_void_ends_a_page_that_waits(harness: &dyn ProcessorHarness) {
     let (asked, page) = on_page(harness, request(card(CHALLENGED), eur(5_00))).await;
     let reply = harness.processor().void(asked.void()).await;
     assert!(is_approved(&reply), "{reply:?}");
@@ -27,7 +27,7 @@ pub async fn a_void_ends_a_page_that_waits(harness: &dyn Harness) {
     assert_eq!(declined(&reply), Some(DeclineReason::Voided), "nobody can pay it any more: {reply:?}");
 }
 
-pub async fn several_refunds_are_made_of_one_capture(harness: &dyn Harness) {
+pub async fn several_refunds_are_made_of_one_capture(harness: &dyn ProcessorHarness) {
     let asked = captured(harness, 10_00).await;
     let mut refunds = Vec::new();
     for minor in [3_00, 3_00, 4_00] {
@@ -43,7 +43,7 @@ pub async fn several_refunds_are_made_of_one_capture(harness: &dyn Harness) {
     assert!(matches!(beyond, ProcessorReply::Declined { retryable: false, .. }), "{beyond:?}");
 }
 
-pub async fn a_key_has_one_effect(harness: &dyn Harness) {
+pub async fn a_key_has_one_effect(harness: &dyn ProcessorHarness) {
     let mut first = request(card(PLAIN), eur(10_00));
     let asked = register(harness, &mut first).await;
     // The same once more: nothing of an authorization can be cloned.

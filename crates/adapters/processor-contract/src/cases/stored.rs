@@ -4,12 +4,12 @@ use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{CredentialDeletion, DeleteCredentialRequest, ProcessorReply};
 
 use crate::asking::{PLAIN, approved, authorize, charge, declined, eur, is_approved, key, known, store, stored};
-use crate::harness::Harness;
+use crate::harness::ProcessorHarness;
 
 /// Its issuer asks for the shopper at every payment.
 const ALWAYS_ASKS: &str = "4000002760003184";
 
-pub async fn a_card_is_stored_with_a_payment_and_charged_by_the_merchant(harness: &dyn Harness) {
+pub async fn a_card_is_stored_with_a_payment_and_charged_by_the_merchant(harness: &dyn ProcessorHarness) {
     let (opening, card) = store(harness, PLAIN, ContractKind::Recurring, 9_90).await;
     let summary = card.card.unwrap();
     assert_eq!((summary.scheme, summary.last_four.to_string()), (Scheme::Visa, "4242".to_owned()));
@@ -22,7 +22,7 @@ pub async fn a_card_is_stored_with_a_payment_and_charged_by_the_merchant(harness
     }
 }
 
-pub async fn a_card_is_verified_and_stored_for_nothing(harness: &dyn Harness) {
+pub async fn a_card_is_verified_and_stored_for_nothing(harness: &dyn ProcessorHarness) {
     let (opening, card) = store(harness, PLAIN, ContractKind::OneClick, 0).await;
     let reply = known(harness.processor().status(opening.query()).await);
     assert!(matches!(&reply, ProcessorReply::Approved { amount: Some(amount), .. } if amount.is_zero()), "{reply:?}");
@@ -31,7 +31,7 @@ pub async fn a_card_is_verified_and_stored_for_nothing(harness: &dyn Harness) {
     assert_eq!(approved(&reply), Some((eur(9_90), false)), "{reply:?}");
 }
 
-pub async fn a_stored_card_that_needs_the_shopper_says_so(harness: &dyn Harness) {
+pub async fn a_stored_card_that_needs_the_shopper_says_so(harness: &dyn ProcessorHarness) {
     let (opening, card) = store(harness, ALWAYS_ASKS, ContractKind::Unscheduled, 0).await;
     let (asked, reply) = authorize(harness, charge(&opening, &card, StoredCredentialUse::Unscheduled)).await;
     let later = known(harness.processor().status(asked.query_of(asked.key, OpKind::Authorize)).await);
@@ -42,7 +42,7 @@ pub async fn a_stored_card_that_needs_the_shopper_says_so(harness: &dyn Harness)
     }
 }
 
-pub async fn a_deleted_card_is_charged_no_more(harness: &dyn Harness) {
+pub async fn a_deleted_card_is_charged_no_more(harness: &dyn ProcessorHarness) {
     let (opening, card) = store(harness, PLAIN, ContractKind::Recurring, 0).await;
     let deletion = || DeleteCredentialRequest {
         key: key(),

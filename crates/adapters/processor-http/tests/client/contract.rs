@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_ports::Processor;
-use dropin_processor_contract::{Choice, Exceptions, FaultProxy, Harness, Step, all_cases};
+use dropin_processor_contract::{Choice, Exceptions, FaultProxy, ProcessorHarness, ProcessorStep, all_cases};
 use dropin_processor_http::HttpProcessor;
 
 use crate::harness::{self, config_for};
@@ -19,7 +19,7 @@ struct Sandbox {
     _sandbox: harness::Harness,
 }
 
-async fn open() -> Box<dyn Harness> {
+async fn open() -> Box<dyn ProcessorHarness> {
     let sandbox = harness::harness(Duration::from_secs(2)).await;
     let proxy = FaultProxy::start(sandbox.base.trim_start_matches("http://").parse().unwrap()).await;
     let processor = HttpProcessor::start(config_for(&proxy.base(), Duration::from_secs(2))).unwrap();
@@ -27,7 +27,7 @@ async fn open() -> Box<dyn Harness> {
 }
 
 #[async_trait(?Send)]
-impl Harness for Sandbox {
+impl ProcessorHarness for Sandbox {
     fn processor(&self) -> &dyn Processor {
         &self.processor
     }
@@ -36,13 +36,13 @@ impl Harness for Sandbox {
         &self.proxy
     }
 
-    fn lines(&self, step: Step) -> fn(&str) -> bool {
+    fn lines(&self, step: ProcessorStep) -> fn(&str) -> bool {
         match step {
-            Step::Authorize => |line| line.starts_with("POST /v1/authorizations "),
-            Step::Capture => |line| line.starts_with("POST /v1/captures "),
-            Step::Void => |line| line.starts_with("POST /v1/voids "),
-            Step::Refund => |line| line.starts_with("POST /v1/refunds "),
-            Step::Status => |line| line.starts_with("GET /v1/operations/"),
+            ProcessorStep::Authorize => |line| line.starts_with("POST /v1/authorizations "),
+            ProcessorStep::Capture => |line| line.starts_with("POST /v1/captures "),
+            ProcessorStep::Void => |line| line.starts_with("POST /v1/voids "),
+            ProcessorStep::Refund => |line| line.starts_with("POST /v1/refunds "),
+            ProcessorStep::Status => |line| line.starts_with("GET /v1/operations/"),
         }
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_ports::Processor;
-use dropin_processor_contract::{Choice, Exceptions, FaultProxy, Harness, Step, all_cases};
+use dropin_processor_contract::{Choice, Exceptions, FaultProxy, ProcessorHarness, ProcessorStep, all_cases};
 use dropin_processor_stripe::StripeProcessor;
 use dropin_processor_transport::ProcessorConfig;
 
@@ -25,12 +25,12 @@ pub(crate) async fn start(key: &str) -> Stripe {
     Stripe { processor: StripeProcessor::start(config).unwrap(), proxy }
 }
 
-async fn open() -> Box<dyn Harness> {
+async fn open() -> Box<dyn ProcessorHarness> {
     Box::new(start(KEY).await)
 }
 
 #[async_trait(?Send)]
-impl Harness for Stripe {
+impl ProcessorHarness for Stripe {
     fn processor(&self) -> &dyn Processor {
         &self.processor
     }
@@ -39,13 +39,13 @@ impl Harness for Stripe {
         &self.proxy
     }
 
-    fn lines(&self, step: Step) -> fn(&str) -> bool {
+    fn lines(&self, step: ProcessorStep) -> fn(&str) -> bool {
         match step {
-            Step::Authorize => |line| line.contains("/confirm "),
-            Step::Capture => |line| line.contains("/capture "),
-            Step::Void => |line| line.contains("/cancel "),
-            Step::Refund => |line| line.starts_with("POST /v1/refunds "),
-            Step::Status => |line| line.starts_with("GET /v1/payment_intents/"),
+            ProcessorStep::Authorize => |line| line.contains("/confirm "),
+            ProcessorStep::Capture => |line| line.contains("/capture "),
+            ProcessorStep::Void => |line| line.contains("/cancel "),
+            ProcessorStep::Refund => |line| line.starts_with("POST /v1/refunds "),
+            ProcessorStep::Status => |line| line.starts_with("GET /v1/payment_intents/"),
         }
     }
 
