@@ -100,8 +100,8 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         webhooks: Arc::new(WebhookClient::start(WebhookClientConfig::new(settings.webhook.policy(context.mode)))?),
         ledger: Audit {
             store: context.store.clone(),
-            journal: Some(processor.clone()),
-            credentials: Some(processor.clone()),
+            journal: processor.journal(),
+            credentials: processor.credential_list(),
             clock: context.clock.clone(),
         },
         flows: context.flows.clone(),

@@ -62,7 +62,8 @@ pub struct CheckoutApiArgs {
 pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Parts, Failure> {
     keep_memory_private()?;
     let store = context.store.clone();
-    let catalogue = Arc::new(settings.catalogue.open(&settings.payments.methods)?);
+    let catalogue_args = settings.catalogue.of_processor(settings.payments.processor.processor);
+    let catalogue = Arc::new(catalogue_args.open(&settings.payments.methods)?);
     let processor = settings.payments.open(context).await?;
     let credentials = context.credential_keys().await?;
     let payments = payments(context, processor.clone(), catalogue.clone(), Some(credentials.clone())).await;
@@ -80,8 +81,8 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         public.check_reachable()?;
     }
     let return_base = public.asset.clone();
-    let sandbox_pages = &settings.payments.processor.processor_url;
-    let pay_later_script = settings.catalogue.pay_later_script(context.mode, sandbox_pages)?;
+    let pay_later_script =
+        catalogue_args.pay_later_script(context.mode, settings.payments.processor.sandbox_pages())?;
     let merchants = KnownMerchants::new(store.clone());
     let checkout_url = public_url("checkout_url", &settings.checkout_url, context.mode)?;
     let wallets = WalletOffers::new(store.clone(), context.clock.clone(), checkout_url);

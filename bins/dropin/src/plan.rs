@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use dropin_boot::{
-    ConfigError, Failure, Mode, Prefixes, ProcessorArgs, PublicArgs, PublicUrls, Secret, SystemIds, check_reachable,
-    public_url,
+    ConfigError, Failure, Mode, Prefixes, ProcessorArgs, ProcessorKind, PublicArgs, PublicUrls, Secret, SystemIds,
+    check_reachable, public_url,
 };
 use dropin_ports::IdSource;
 
@@ -43,8 +43,14 @@ impl Parts {
             let name = if *refused == Target::Shop { "the demo shop" } else { "the sandbox processor" };
             return Err(format!("{name} does not run in production; leave it out of --target").into());
         }
+        let speaks_sandbox = cli.serve.processor == ProcessorKind::Sandbox;
+        if !speaks_sandbox && targets.contains(&Target::SandboxProcessor) {
+            return Err("the sandbox processor does not run where another is the processor; leave it out of --target, or --processor".into());
+        }
         let all = targets.contains(&Target::All);
-        let wanted = |part: Target| all && !(production && is_sandbox_only(part)) || targets.contains(&part);
+        let is_left_out =
+            |part: Target| production && is_sandbox_only(part) || !speaks_sandbox && part == Target::SandboxProcessor;
+        let wanted = |part: Target| all && !is_left_out(part) || targets.contains(&part);
         let left_out = |part: Target| part == Target::Shop && cli.serve.no_demo;
         Ok(Self(PARTS.into_iter().filter(|part| wanted(*part) && !left_out(*part)).collect()))
     }
@@ -125,10 +131,11 @@ impl Addresses {
                 Some(address) => format!("http://{address}"),
                 None => format!("{here}{SANDBOX}"),
             },
+            None if serve.processor != ProcessorKind::Sandbox => serve.processor.default_url().to_owned(),
             None if cli.mode.mode() == Mode::Production && parts.need_processor() => {
                 return Err("PROCESSOR_URL is missing: production needs the address of a payment processor".into());
             }
-            None => ProcessorArgs::DEFAULT_URL.to_owned(),
+            None => serve.processor.default_url().to_owned(),
         };
         let mode = cli.mode.mode();
         Ok(Self {
@@ -168,7 +175,12 @@ pub(crate) fn reachable(address: SocketAddr) -> SocketAddr {
 
 /// How the processor's key is configured.
 pub(crate) fn processor_args(cli: &Cli) -> ProcessorArgs {
-    ProcessorArgs { processor_url: String::new(), processor_key_file: cli.serve.processor_key_file.clone() }
+    let serve = &cli.serve;
+    ProcessorArgs {
+        processor: serve.processor,
+        processor_url: None,
+        processor_key_file: serve.processor_key_file.clone(),
+    }
 }
 
 /// The key that the processor knows us by; in a sandbox the one in the data folder, which is made for a sandbox processor of this process.
@@ -177,7 +189,11 @@ pub(crate) fn processor_args(cli: &Cli) -> ProcessorArgs {
 /// There is none, and another process's processor would not know a new one.
 pub(crate) fn processor_key(cli: &Cli, parts: &Parts) -> Result<Secret, Failure> {
     let missing = match processor_args(cli).key() {
-        Err(error @ ConfigError::MissingSecret { .. }) if cli.mode.mode() == Mode::Sandbox => error,
+        Err(error @ ConfigError::MissingSecret { .. })
+            if cli.mode.mode() == Mode::Sandbox && cli.serve.processor == ProcessorKind::Sandbox =>
+        {
+            error
+        }
         configured => return Ok(configured?),
     };
     let path = processor_key_file(cli);
@@ -243,7 +259,7 @@ mod tests {
         let there = find("dropin --target session-api --base-url https://pay.example/").unwrap();
         assert_eq!(
             (there.base.as_str(), there.processor.as_str()),
-            ("https://pay.example", ProcessorArgs::DEFAULT_URL)
+            ("https://pay.example", ProcessorKind::Sandbox.default_url())
         );
         assert!(find("dropin --mode production").is_err());
     }

@@ -178,14 +178,17 @@ impl Programs {
     fn environment_of(&self, listen: &str) -> Vec<(String, String)> {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
-        environment.extend([
+        let own = [
             pair("DROPIN_LISTEN", listen),
             pair("PROCESSOR_URL", &self.addresses["sandbox-processor"]),
             pair("PROCESSOR_KEY", &self.key),
             pair("DROPIN_ASSET_URL", &self.addresses["checkout-api"]),
             pair("DROPIN_CHECKOUT_URL", &self.addresses["checkout-api"]),
             pair("DROPIN_STASH_URL", &self.addresses["stash-api"]),
-        ]);
+        ];
+        // What the test gives goes first.
+        let is_given = |name: &str| self.environment.iter().any(|(given, _)| given == name);
+        environment.extend(own.into_iter().filter(|(name, _)| !is_given(name)));
         environment
     }
 

@@ -34,6 +34,7 @@ mod screening;
 mod session;
 mod settler;
 mod shop;
+mod stripe;
 mod subscriptions;
 mod tenants;
 mod tools;

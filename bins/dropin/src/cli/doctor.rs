@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
-use dropin_boot::{Failure, Mode, SystemClock, check_database, unknown_in_environment};
+use dropin_boot::{Failure, Mode, ProcessorKind, SystemClock, check_database, unknown_in_environment};
 use dropin_catalogue::{Catalogue, Method, find_method};
 use dropin_keyring::{CredentialKeys, MasterKey, StashKeys, VelocityKeys};
 use dropin_ports::{AccessStore, Clock, WalletStore};
@@ -19,6 +19,7 @@ use dropin_store::{Deployment, DeploymentMode, Role, Store};
 use dropin_usecases::payments::PROCESSOR_DEADLINE;
 
 use self::report::{Report, State};
+use super::processor::{self, ProcessorFlags};
 use super::run::no_database;
 use super::{Cli, Output, Target, say};
 use crate::plan::{self, Addresses, Parts};
@@ -49,6 +50,7 @@ pub(super) async fn run(cli: &Cli, wanted: Doctor) -> Result<ExitCode, Failure> 
     screening(cli, &mut report);
     certificate(cli, wanted, &mut report);
     secrets(cli, &mut report);
+    accepted_key(cli, &mut report).await;
     disk(cli, wanted, &mut report);
     let store = database(cli, &mut report);
     if let Some(store) = &store {
@@ -89,9 +91,10 @@ fn addresses(cli: &Cli, report: &mut Report) {
     let Ok(found) = found else { return };
     let processor = ProcessorConfig::new(&found.processor, String::new(), PROCESSOR_DEADLINE);
     report.judge("processor", processor.map(|_| format!("at {}", found.processor)));
+    let sandbox_pages = (cli.serve.processor == ProcessorKind::Sandbox).then_some(found.processor.as_str());
     report.judge(
         "script",
-        cli.serve.catalogue.pay_later_script(cli.mode.mode(), &found.processor).map(|script| {
+        cli.serve.catalogue.pay_later_script(cli.mode.mode(), sandbox_pages).map(|script| {
             script.map_or_else(
                 || "no pay-later messages".to_owned(),
                 |script| format!("pay-later messages from {script}"),
@@ -104,7 +107,7 @@ fn addresses(cli: &Cli, report: &mut Report) {
 fn payment_methods(cli: &Cli, report: &mut Report) {
     let Ok(parts) = Parts::chosen(cli) else { return };
     if parts.has(Target::CheckoutApi) {
-        let catalogue = cli.serve.catalogue.open(&cli.serve.methods);
+        let catalogue = cli.serve.catalogue.clone().of_processor(cli.serve.processor).open(&cli.serve.methods);
         report.judge("methods", catalogue.map(|catalogue| offer(&catalogue)));
     } else if parts.need_processor() {
         report.judge("methods", cli.serve.methods.known().map(|known| format!("{} are known", known.known().count())));
@@ -249,13 +252,34 @@ fn velocity_keys(folder: &Path, report: &mut Report) {
 
 fn processor_key(cli: &Cli, parts: &Parts, report: &mut Report) {
     // As the start finds it: made for a sandbox processor of the same process alone.
-    let is_found = || parts.has(Target::SandboxProcessor) || plan::processor_key_file(cli).exists();
+    let kind = cli.serve.processor;
+    let is_found = || {
+        let is_made = parts.has(Target::SandboxProcessor) || plan::processor_key_file(cli).exists();
+        kind == ProcessorKind::Sandbox && is_made
+    };
     match plan::processor_args(cli).key() {
-        Ok(_) => report.add("processor key", State::Ok, "there"),
+        Ok(key) => match kind.check_key(&key, cli.mode.mode()) {
+            Ok(()) => report.add("processor key", State::Ok, "there"),
+            Err(error) => report.add("processor key", State::Fault, error.to_string()),
+        },
         Err(dropin_boot::ConfigError::MissingSecret { .. }) if cli.mode.mode() == Mode::Sandbox && is_found() => {
             report.add("processor key", State::Ok, "made here for the sandbox processor");
         }
         Err(error) => report.add("processor key", State::Fault, error.to_string()),
+    }
+}
+
+/// Asks the processor whether it accepts the key, where it has a question for that.
+async fn accepted_key(cli: &Cli, report: &mut Report) {
+    let is_needed = Parts::chosen(cli).is_ok_and(|parts| parts.need_processor());
+    if !is_needed || cli.serve.processor == ProcessorKind::Sandbox {
+        return;
+    }
+    // What is wrong with the settings was said before.
+    let Ok(client) = processor::open(cli, &ProcessorFlags::default()) else { return };
+    match client.check_key().await {
+        Ok(()) => report.add("processor access", State::Ok, "the processor accepts the key"),
+        Err(why) => report.add("processor access", State::Fault, why),
     }
 }
 

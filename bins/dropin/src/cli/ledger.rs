@@ -41,7 +41,7 @@ pub(super) const NOT_COMPARED: u8 = 2;
 pub(super) async fn verify(cli: &Cli, store: &Store, wanted: &VerifyLedger) -> Result<ExitCode, Failure> {
     let processor = match wanted.without_processor {
         true => None,
-        false => Some(Arc::new(processor::open(cli, &wanted.processor).map_err(advise)?)),
+        false => Some(Arc::new(processor::open_journal(cli, &wanted.processor).map_err(advise)?)),
     };
     let journal = processor.clone().map(|processor| processor as Arc<dyn ProcessorJournal>);
     let credentials = processor.map(|processor| processor as Arc<dyn StoredCredentialList>);

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use dropin_boot::{ConfigError, Failure, Mode, ProcessorArgs, Secret};
+use dropin_boot::{ConfigError, Failure, Mode, ProcessorArgs, ProcessorKind, Secret};
+use dropin_payments::ProcessorClient;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::payments::PROCESSOR_DEADLINE;
 
@@ -12,8 +13,11 @@ use crate::files;
 use crate::plan::{self, Addresses, Parts};
 
 /// As the services take them.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ProcessorFlags {
+    /// Whose API the payment processor speaks [default: as for a service started with the same settings]
+    #[arg(long, env = "PROCESSOR", value_enum, value_name = "KIND")]
+    pub(crate) processor: Option<ProcessorKind>,
     /// Address of the payment processor [default: that of a service started with the same settings]
     #[arg(long, env = "PROCESSOR_URL", value_name = "URL")]
     pub(crate) processor_url: Option<String>,
@@ -23,16 +27,37 @@ pub(crate) struct ProcessorFlags {
     pub(crate) processor_key_file: Option<PathBuf>,
 }
 
+impl ProcessorFlags {
+    /// Whose API it speaks.
+    pub(super) fn kind(&self, cli: &Cli) -> ProcessorKind {
+        self.processor.unwrap_or(cli.serve.processor)
+    }
+}
+
 /// A client of it.
-pub(super) fn open(cli: &Cli, flags: &ProcessorFlags) -> Result<HttpProcessor, Failure> {
-    let config = ProcessorConfig::new(&address(cli, flags)?, key(cli, flags)?.expose().to_owned(), PROCESSOR_DEADLINE)?;
-    Ok(HttpProcessor::start(config)?)
+pub(super) fn open(cli: &Cli, flags: &ProcessorFlags) -> Result<ProcessorClient, Failure> {
+    let (kind, key) = (flags.kind(cli), key(cli, flags)?);
+    kind.check_key(&key, cli.mode.mode())?;
+    let config = ProcessorConfig::new(&address(cli, flags)?, key.expose().to_owned(), PROCESSOR_DEADLINE)?;
+    Ok(ProcessorClient::start(kind, config)?)
+}
+
+/// A client of it, where it has a journal.
+pub(super) fn open_journal(cli: &Cli, flags: &ProcessorFlags) -> Result<HttpProcessor, Failure> {
+    match open(cli, flags)? {
+        ProcessorClient::Sandbox(client) => Ok(client),
+        ProcessorClient::Stripe(_) => Err("Stripe has no journal that our books could be compared with".into()),
+    }
 }
 
 /// Where it is asked.
 pub(super) fn address(cli: &Cli, flags: &ProcessorFlags) -> Result<String, Failure> {
     if let Some(url) = flags.processor_url.as_ref().or(cli.serve.processor_url.as_ref()) {
         return Ok(url.clone());
+    }
+    let kind = flags.kind(cli);
+    if kind != ProcessorKind::Sandbox {
+        return Ok(kind.default_url().to_owned());
     }
     let parts = Parts::chosen(cli)?;
     if cli.serve.listener.tls().is_some() || cli.serve.listen.port() == 0 {
@@ -44,9 +69,11 @@ pub(super) fn address(cli: &Cli, flags: &ProcessorFlags) -> Result<String, Failu
 /// The configured key, or the one that a service made for the sandbox processor. None is made here: no processor would know it.
 pub(super) fn key(cli: &Cli, flags: &ProcessorFlags) -> Result<Secret, Failure> {
     let file = flags.processor_key_file.clone().or_else(|| cli.serve.processor_key_file.clone());
-    let configured = ProcessorArgs { processor_url: String::new(), processor_key_file: file }.key();
+    let processor = flags.kind(cli);
+    let configured = ProcessorArgs { processor, processor_url: None, processor_key_file: file }.key();
     match configured {
-        Err(ConfigError::MissingSecret { .. }) if cli.mode.mode() == Mode::Sandbox => {}
+        Err(ConfigError::MissingSecret { .. })
+            if cli.mode.mode() == Mode::Sandbox && processor == ProcessorKind::Sandbox => {}
         configured => return Ok(configured?),
     }
     let path = plan::processor_key_file(cli);

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dropin_boot::{
     AccessArgs, CatalogueArgs, CatalogueFileArgs, DeliveryArgs, DocsArgs, IpCountriesArgs, ListenArgs, OfferArgs,
-    ProcessorLimitArgs, RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs, StashArgs, StashLimitArgs, WalletArgs,
-    socket_address,
+    ProcessorKind, ProcessorLimitArgs, RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs, StashArgs,
+    StashLimitArgs, WalletArgs, socket_address,
 };
 
 /// A part of the service that can run alone.
@@ -100,7 +100,10 @@ pub(crate) struct ServeArgs {
     /// Public address of the stash ({stash_url}) [default: /stash where the service listens]
     #[arg(long, env = "DROPIN_STASH_URL", value_name = "URL")]
     pub(crate) stash_url: Option<String>,
-    /// Address of the payment processor [default: /sandbox where the service listens]
+    /// Whose API the payment processor speaks
+    #[arg(long, env = "PROCESSOR", value_enum, default_value_t = ProcessorKind::Sandbox, value_name = "KIND")]
+    pub(crate) processor: ProcessorKind,
+    /// Address of the payment processor [default: /sandbox where the service listens, or Stripe's]
     #[arg(long, env = "PROCESSOR_URL", value_name = "URL")]
     pub(crate) processor_url: Option<String>,
     /// File with the key that the processor knows us by; without it the environment variable PROCESSOR_KEY holds the key

@@ -73,7 +73,7 @@ pub(super) async fn assemble(
 /// The processor and the payments over it.
 pub(super) fn payments(cli: &Cli, addresses: &Addresses) -> PaymentArgs {
     let serve = &cli.serve;
-    let processor = ProcessorArgs { processor_url: addresses.processor.clone(), ..plan::processor_args(cli) };
+    let processor = ProcessorArgs { processor_url: Some(addresses.processor.clone()), ..plan::processor_args(cli) };
     PaymentArgs { processor, limits: serve.processor_limits.clone(), methods: serve.methods.clone() }
 }
 
@@ -82,7 +82,7 @@ fn catalogue(cli: &Cli, parts: &Parts, addresses: &Addresses) -> Result<Catalogu
     let mut catalogue = cli.serve.catalogue.clone();
     if parts.has(Target::SandboxProcessor) {
         let pages = format!("{}{}", addresses.base, plan::SANDBOX);
-        catalogue.pay_later_script_url = catalogue.pay_later_script(cli.mode.mode(), &pages)?;
+        catalogue.pay_later_script_url = catalogue.pay_later_script(cli.mode.mode(), Some(&pages))?;
     }
     Ok(catalogue)
 }

@@ -9,9 +9,9 @@ use dropin_ports::{
     CredentialApproval, CredentialCursor, CredentialDeletion, CredentialListEntry, CredentialListPage,
     CredentialListUnavailable,
 };
+use dropin_processor_transport::HttpReply;
 use serde::Deserialize;
 
-use crate::client::Reply;
 use crate::processor_reply::Senseless;
 
 /// A stored credential, where an approval issued one. No copy of it is left behind.
@@ -82,15 +82,15 @@ struct DeletedBody {
 }
 
 /// What an answer to a deletion means.
-pub(crate) fn deletion(reply: Reply) -> CredentialDeletion {
+pub(crate) fn deletion(reply: HttpReply) -> CredentialDeletion {
     match reply {
-        Reply::NotSent(_why) => CredentialDeletion::NotSent,
-        Reply::Unclear(why) => CredentialDeletion::Unknown { why },
-        Reply::Answer { status: 200, body } => match serde_json::from_slice::<DeletedBody>(&body) {
+        HttpReply::NotSent(_why) => CredentialDeletion::NotSent,
+        HttpReply::Unclear(why) => CredentialDeletion::Unknown { why },
+        HttpReply::Answer { status: 200, body, .. } => match serde_json::from_slice::<DeletedBody>(&body) {
             Ok(_) => CredentialDeletion::Gone,
             Err(_other) => CredentialDeletion::Unknown { why: "the answer is about no deletion".to_owned() },
         },
-        Reply::Answer { status, .. } => CredentialDeletion::Unknown { why: format!("HTTP {status}") },
+        HttpReply::Answer { status, .. } => CredentialDeletion::Unknown { why: format!("HTTP {status}") },
     }
 }
 
@@ -117,12 +117,12 @@ pub(crate) fn position(after: Option<&CredentialCursor>) -> Result<u64, Credenti
 }
 
 /// Reads a page that was asked for. A page that makes no sense is none: the ledger audit must not compare guesses.
-pub(crate) fn page(reply: Reply, after: u64, limit: u32) -> Result<CredentialListPage, CredentialListUnavailable> {
+pub(crate) fn page(reply: HttpReply, after: u64, limit: u32) -> Result<CredentialListPage, CredentialListUnavailable> {
     let unavailable = |why: &str| CredentialListUnavailable(why.to_owned());
     let body = match reply {
-        Reply::NotSent(why) | Reply::Unclear(why) => return Err(CredentialListUnavailable(why)),
-        Reply::Answer { status: 200, body } => body,
-        Reply::Answer { status, .. } => return Err(CredentialListUnavailable(format!("HTTP {status}"))),
+        HttpReply::NotSent(why) | HttpReply::Unclear(why) => return Err(CredentialListUnavailable(why)),
+        HttpReply::Answer { status: 200, body, .. } => body,
+        HttpReply::Answer { status, .. } => return Err(CredentialListUnavailable(format!("HTTP {status}"))),
     };
     let page: PageBody =
         serde_json::from_slice(&body).map_err(|_other| unavailable("the answer is no page of credentials"))?;

@@ -1,10 +1,10 @@
 //! The processor's journal, a page at a time.
 
 use dropin_ports::{JournalEntry, JournalUnavailable};
+use dropin_processor_transport::HttpReply;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::client::Reply;
 use crate::processor_reply::amount;
 
 /// Most entries of one page.
@@ -33,12 +33,12 @@ struct EntryBody<'a> {
 }
 
 /// Reads a page that was asked for. A page that makes no sense is none: the ledger audit must not compare guesses.
-pub(crate) fn page(reply: Reply, after: u64, limit: u32) -> Result<Vec<JournalEntry>, JournalUnavailable> {
+pub(crate) fn page(reply: HttpReply, after: u64, limit: u32) -> Result<Vec<JournalEntry>, JournalUnavailable> {
     let unavailable = |why: &str| JournalUnavailable(why.to_owned());
     let body = match reply {
-        Reply::NotSent(why) | Reply::Unclear(why) => return Err(JournalUnavailable(why)),
-        Reply::Answer { status: 200, body } => body,
-        Reply::Answer { status, .. } => return Err(JournalUnavailable(format!("HTTP {status}"))),
+        HttpReply::NotSent(why) | HttpReply::Unclear(why) => return Err(JournalUnavailable(why)),
+        HttpReply::Answer { status: 200, body, .. } => body,
+        HttpReply::Answer { status, .. } => return Err(JournalUnavailable(format!("HTTP {status}"))),
     };
     let page: PageBody<'_> =
         serde_json::from_slice(&body).map_err(|_other| unavailable("the answer is no page of a journal"))?;
@@ -74,7 +74,7 @@ mod tests {
 
     fn read(entries: &[Value]) -> Result<Vec<JournalEntry>, JournalUnavailable> {
         let body = json!({"Entries": entries}).to_string().into_bytes();
-        page(Reply::Answer { status: 200, body }, 4, 2)
+        page(HttpReply::Answer { status: 200, retry_after: None, body: body.into() }, 4, 2)
     }
 
     fn entry(number: u64) -> Value {
@@ -117,8 +117,12 @@ mod tests {
             assert!(read(&odd).is_err(), "{odd:?}");
         }
         for (status, body) in [(500, "{\"Entries\":[]}"), (200, "[]"), (200, "")] {
-            assert!(page(Reply::Answer { status, body: body.as_bytes().to_vec() }, 0, 1).is_err(), "{status} {body}");
+            assert!(
+                page(HttpReply::Answer { status, retry_after: None, body: body.as_bytes().to_vec().into() }, 0, 1)
+                    .is_err(),
+                "{status} {body}"
+            );
         }
-        assert!(page(Reply::NotSent("nobody there".to_owned()), 0, 1).is_err());
+        assert!(page(HttpReply::NotSent("nobody there".to_owned()), 0, 1).is_err());
     }
 }

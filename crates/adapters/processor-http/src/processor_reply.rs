@@ -4,13 +4,13 @@ use dropin_kernel::{OpId, Timestamp};
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{BankDetails, DeclineReason, OpKind};
 use dropin_ports::{IssuerChecks, ProcessorReply, StatusReply, Waiting};
+use dropin_processor_transport::HttpReply;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use url::Url;
 
-use crate::client::Reply;
 use crate::credential_reply::{self, CardBody, IssuedBody};
 
 #[derive(Deserialize)]
@@ -87,30 +87,30 @@ struct ErrorBody {
 }
 
 /// What an answer to a call with an effect means.
-pub(crate) fn effect(reply: Reply, key: OpId, kind: OpKind) -> ProcessorReply {
+pub(crate) fn effect(reply: HttpReply, key: OpId, kind: OpKind) -> ProcessorReply {
     match reply {
-        Reply::NotSent(_why) => ProcessorReply::NotSent,
-        Reply::Unclear(why) => unclear(why),
-        Reply::Answer { status: 200, body } => operation(&body, key, kind),
-        Reply::Answer { status: 409, body } if error_code(&body).as_deref() == Some("KEY_ABANDONED") => {
+        HttpReply::NotSent(_why) => ProcessorReply::NotSent,
+        HttpReply::Unclear(why) => unclear(why),
+        HttpReply::Answer { status: 200, body, .. } => operation(&body, key, kind),
+        HttpReply::Answer { status: 409, body, .. } if error_code(&body).as_deref() == Some("KEY_ABANDONED") => {
             ProcessorReply::Abandoned
         }
-        Reply::Answer { status, .. } => unclear(format!("HTTP {status}")),
+        HttpReply::Answer { status, .. } => unclear(format!("HTTP {status}")),
     }
 }
 
 /// What an answer to a question about a key means.
-pub(crate) fn status(reply: Reply, key: OpId, kind: OpKind) -> StatusReply {
+pub(crate) fn status(reply: HttpReply, key: OpId, kind: OpKind) -> StatusReply {
     match reply {
-        Reply::NotSent(why) | Reply::Unclear(why) => StatusReply::Unreachable { why },
-        Reply::Answer { status: 200, body } => match operation(&body, key, kind) {
+        HttpReply::NotSent(why) | HttpReply::Unclear(why) => StatusReply::Unreachable { why },
+        HttpReply::Answer { status: 200, body, .. } => match operation(&body, key, kind) {
             ProcessorReply::Unknown { why } => StatusReply::Unreachable { why },
             answer => StatusReply::Known(answer),
         },
-        Reply::Answer { status: 404, body } if error_code(&body).as_deref() == Some("OPERATION_NOT_FOUND") => {
+        HttpReply::Answer { status: 404, body, .. } if error_code(&body).as_deref() == Some("OPERATION_NOT_FOUND") => {
             StatusReply::Absent
         }
-        Reply::Answer { status, .. } => StatusReply::Unreachable { why: format!("HTTP {status}") },
+        HttpReply::Answer { status, .. } => StatusReply::Unreachable { why: format!("HTTP {status}") },
     }
 }
 

@@ -224,6 +224,7 @@ mod tests {
         AuthorizeRequest {
             key: key(),
             merchant_id: merchant(),
+            reference: None,
             order_id,
             amount: amount(),
             method_data,
@@ -314,10 +315,19 @@ mod tests {
     #[test]
     fn what_follows_names_the_authorization() {
         let money = json!({"AuthorizationKey": ID, "Amount": 29.9, "Currency": "USD"});
-        let (key, merchant_id, authorization, amount) = (key(), merchant(), key(), amount());
-        assert_eq!(read(&capture(&CaptureRequest { key, merchant_id, authorization, amount })), money);
-        assert_eq!(read(&refund(&RefundRequest { key, merchant_id, authorization, amount })), money);
-        assert_eq!(read(&void(&VoidRequest { key, merchant_id, authorization })), json!({"AuthorizationKey": ID}));
+        let (key, merchant_id, authorization, reference, amount) = (key(), merchant(), key(), None, amount());
+        assert_eq!(
+            read(&capture(&CaptureRequest { key, merchant_id, authorization, reference: reference.clone(), amount })),
+            money
+        );
+        assert_eq!(
+            read(&refund(&RefundRequest { key, merchant_id, authorization, reference: reference.clone(), amount })),
+            money
+        );
+        assert_eq!(
+            read(&void(&VoidRequest { key, merchant_id, authorization, reference })),
+            json!({"AuthorizationKey": ID})
+        );
     }
 
     #[test]

@@ -119,6 +119,8 @@ macro_rules! all_cases {
                 concurrent_claims_share_nothing
                 a_late_holder_postpones_nothing
                 open_operations_are_listed_oldest_first
+                a_reference_is_kept_once_by_whoever_prepared_the_authorization
+                what_follows_carries_the_reference_of_its_authorization
             }
             race {
                 of_many_cancels_one_wins

@@ -218,6 +218,7 @@ tables! {
         amount_minor -> BigInt,
         authorization_id -> Nullable<SqlId>,
         refund_id -> Nullable<SqlId>,
+        processor_reference -> Nullable<Text>,
         channel -> Text,
         epoch -> BigInt,
         tries -> Integer,

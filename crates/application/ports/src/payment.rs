@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use dropin_contract::Contract;
 use dropin_kernel::{Change, MerchantId, OpId, OrderId, RefundId, Timestamp};
-use dropin_order::{LedgerTransaction, OpKind, OpState, Operation, Order, Refund};
+use dropin_order::{LedgerTransaction, OpKind, OpState, Operation, Order, ProcessorReference, Refund};
 use dropin_session::{SaleRate, Session};
 
 use crate::audit_log::NewAuditEntry;
@@ -226,6 +226,10 @@ pub trait PaymentStore: Send + Sync {
     /// In one transaction: consume the stash entry, change the Session (or take the reference), insert the Order and the operation, and take the
     /// request's key for it.
     async fn prepare_authorization(&self, prepare: PrepareAuthorization) -> Result<AuthorizationPrepared, StoreError>;
+
+    /// Keeps the processor's own id of an authorization that was prepared and that nobody has taken over: the processor may be asked for it afterwards.
+    /// `Stale` when somebody has taken it over, or has kept one before: then it must not be asked.
+    async fn keep_reference(&self, authorization: OpId, reference: &ProcessorReference) -> Result<Applied, StoreError>;
 
     /// In one transaction: change the Order, insert the operation and the refund, and take the request's key for the operation.
     async fn change_order(&self, change: ChangeOrder) -> Result<OrderChanged, StoreError>;

@@ -3,7 +3,7 @@ use dropin_card::{Card, WalletToken};
 use dropin_contract::{ContractKind, CredentialDecline};
 use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Amount;
-use dropin_order::{BankDetails, DeclineReason, OpKind};
+use dropin_order::{BankDetails, DeclineReason, OpKind, ProcessorReference};
 use dropin_risk::IssuerChecks;
 
 use crate::credential::{CredentialApproval, CredentialDeletion, DeleteCredentialRequest, StoredCredentialPayment};
@@ -28,6 +28,8 @@ pub struct AuthorizeRequest {
     pub key: OpId,
     /// Whose payment it is: merchants share the way to the processor fairly.
     pub merchant_id: MerchantId,
+    /// What the processor gave for this at [`Processor::register`]; `None` where it gives nothing.
+    pub reference: Option<ProcessorReference>,
     /// The Order, for the processor's own records.
     pub order_id: OrderId,
     /// How much to reserve. Zero verifies the card and charges nothing: where it is stored, or the shopper authenticates anew for a contract.
@@ -55,6 +57,8 @@ pub struct CaptureRequest {
     pub merchant_id: MerchantId,
     /// The authorization to take from.
     pub authorization: OpId,
+    /// What the processor gave for that at [`Processor::register`].
+    pub reference: Option<ProcessorReference>,
     /// How much to take; the rest is released.
     pub amount: Amount,
 }
@@ -68,6 +72,8 @@ pub struct VoidRequest {
     pub merchant_id: MerchantId,
     /// The authorization to end.
     pub authorization: OpId,
+    /// What the processor gave for that at [`Processor::register`].
+    pub reference: Option<ProcessorReference>,
 }
 
 /// A refund to ask for.
@@ -79,12 +85,14 @@ pub struct RefundRequest {
     pub merchant_id: MerchantId,
     /// The authorization whose captured money is given back.
     pub authorization: OpId,
+    /// What the processor gave for that at [`Processor::register`].
+    pub reference: Option<ProcessorReference>,
     /// How much.
     pub amount: Amount,
 }
 
 /// A query for the status of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationQuery {
     /// Its idempotency key.
     pub key: OpId,
@@ -92,6 +100,8 @@ pub struct OperationQuery {
     pub merchant_id: MerchantId,
     /// What was asked under the key; an answer about anything else is none.
     pub kind: OpKind,
+    /// What the processor gave at [`Processor::register`] for the authorization that it is, or is about; `None` when nothing was kept of it.
+    pub reference: Option<ProcessorReference>,
 }
 
 /// What a pending operation waits for.
@@ -156,6 +166,27 @@ pub enum ProcessorReply {
     NotSent,
 }
 
+/// What a processor says to an authorization that is about to be asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Registration {
+    /// It knows operations by our keys alone.
+    Unneeded,
+    /// It knows the authorization by this from now on, and reserves nothing before [`Processor::authorize`] names it.
+    Registered(ProcessorReference),
+    /// It refuses already, for example an amount that it cannot charge. Nothing was reserved.
+    Declined {
+        /// Why.
+        reason: DeclineReason,
+        /// Whether another try may succeed.
+        retryable: bool,
+    },
+    /// It gave none. Whatever it has written down, nothing can be reserved under it.
+    NotRegistered {
+        /// For the log; never card data.
+        why: String,
+    },
+}
+
 /// What a processor says when asked for the status by key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StatusReply {
@@ -173,6 +204,12 @@ pub enum StatusReply {
 /// A payment processor. Every operation is idempotent by its key; nothing here ever retries by itself.
 #[async_trait]
 pub trait Processor: Send + Sync {
+    /// Writes an authorization down at the processor before any money can move, where it names such things itself: what it gives is committed with the
+    /// operation before [`Processor::authorize`] is called with it, once. What was never committed was never authorized.
+    async fn register(&self, _request: &AuthorizeRequest) -> Registration {
+        Registration::Unneeded
+    }
+
     /// Reserves money, or begins what the shopper or a bank has to finish.
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply;
 

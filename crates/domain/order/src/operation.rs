@@ -3,6 +3,8 @@ use std::time::Duration;
 use dropin_kernel::{OpId, OrderId, RefundId, Timestamp, coded_enum};
 use dropin_money::Amount;
 
+use crate::processor_reference::ProcessorReference;
+
 /// How long an outcome may stay open without anybody's doing before somebody has to look (docs/SPECIFICATION.md#stuck-authorization).
 pub const STUCK_AFTER: Duration = Duration::from_secs(10 * 60);
 /// How many more times than its status was asked for in vain an operation may be taken over, before it is plain that what the processor says of it
@@ -153,6 +155,9 @@ pub struct Operation {
     pub authorization: Option<OpId>,
     /// The refund that a refund's operation is made for.
     pub refund: Option<RefundId>,
+    /// The processor's own id of the authorization, where it gave one before anything could be reserved; of an operation about an authorization, that one's.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub reference: Option<ProcessorReference>,
     /// Which API asked.
     pub channel: Channel,
     /// What is known.
@@ -185,6 +190,7 @@ impl Operation {
             amount,
             authorization: None,
             refund: None,
+            reference: None,
             channel: Channel::Nobody,
             state: OpState::Prepared,
             epoch: 0,
@@ -233,6 +239,22 @@ impl Operation {
     /// ```
     pub fn refund(&self, id: OpId, refund: RefundId, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
         Self { refund: Some(refund), ..self.about(id, OpKind::Refund, amount, now, due_at) }
+    }
+
+    /// The same authorization, which the processor knows by `reference`; operations about it carry that along.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let reference: dropin_order::ProcessorReference = "pi_1".parse().unwrap();
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER).known_as(reference.clone());
+    /// let capture = authorization.capture(id(5), usd(600), NOW, LATER);
+    /// assert_eq!(capture.again(id(6), LATER, LATER).reference, Some(reference));
+    /// ```
+    #[must_use]
+    pub fn known_as(self, reference: ProcessorReference) -> Self {
+        Self { reference: Some(reference), ..self }
     }
 
     /// The same, asked through `channel`.
@@ -292,8 +314,8 @@ impl Operation {
     }
 
     fn about(&self, id: OpId, kind: OpKind, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
-        let authorization = Some(self.id);
-        Self { kind, authorization, ..Self::authorize(id, self.order_id, amount, now, due_at) }
+        let (authorization, reference) = (Some(self.id), self.reference.clone());
+        Self { kind, authorization, reference, ..Self::authorize(id, self.order_id, amount, now, due_at) }
     }
 }
 

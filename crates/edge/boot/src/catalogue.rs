@@ -7,6 +7,7 @@ use url::Url;
 use crate::catalogue_file::{CatalogueFile, CatalogueFileArgs, UNIQUE};
 use crate::config_error::ConfigError;
 use crate::mode::Mode;
+use crate::processor::ProcessorKind;
 use crate::public::is_this_machine;
 
 /// What stands for the region in the address of the messaging script.
@@ -25,6 +26,15 @@ pub struct CatalogueArgs {
 }
 
 impl CatalogueArgs {
+    /// The same for a processor of this kind: what it can do, where nobody says otherwise.
+    #[must_use]
+    pub fn of_processor(mut self, kind: ProcessorKind) -> Self {
+        if self.processor_methods.is_empty() {
+            self.processor_methods = kind.default_methods().iter().map(|id| (*id).to_owned()).collect();
+        }
+        self
+    }
+
     /// The catalogue. Of the methods that the file adds, those that the processor is said to do are offered; the others are known.
     ///
     /// # Errors
@@ -45,14 +55,15 @@ impl CatalogueArgs {
         Ok(catalogue.and_then(|catalogue| catalogue.with_known(known)).expect(UNIQUE))
     }
 
-    /// Where the pay-later provider's messaging script is, with `{region}` in it. `sandbox` is the sandbox processor's public address.
+    /// Where the pay-later provider's messaging script is, with `{region}` in it. `sandbox` is the sandbox processor's public address, if that is the
+    /// processor.
     ///
     /// # Errors
     /// [`ConfigError::Script`], [`ConfigError::PlainHttp`].
-    pub fn pay_later_script(&self, mode: Mode, sandbox: &str) -> Result<Option<String>, ConfigError> {
+    pub fn pay_later_script(&self, mode: Mode, sandbox: Option<&str>) -> Result<Option<String>, ConfigError> {
         let Some(text) = &self.pay_later_script_url else {
-            let ours = || format!("{}/onsite/{REGION}/script.js", sandbox.trim_end_matches('/'));
-            return Ok((mode == Mode::Sandbox).then(ours));
+            let ours = |sandbox: &str| format!("{}/onsite/{REGION}/script.js", sandbox.trim_end_matches('/'));
+            return Ok(sandbox.filter(|_| mode == Mode::Sandbox).map(ours));
         };
         let is_web = |url: &Url| matches!(url.scheme(), "http" | "https");
         match Url::parse(&text.replace(REGION, "eu")) {
@@ -99,6 +110,18 @@ mod tests {
     }
 
     #[test]
+    fn a_processor_offers_what_it_can_do_unless_others_are_named() {
+        let of = |line: &str| {
+            let args = read(line).unwrap().of_processor(ProcessorKind::Stripe);
+            assert_eq!(args.pay_later_script(Mode::Sandbox, None).unwrap(), None);
+            let catalogue = args.open(&CatalogueFileArgs::default()).unwrap();
+            methods().map(Method::id).filter(|id| catalogue.has(id)).collect::<Vec<_>>()
+        };
+        assert_eq!(of("demo"), ProcessorKind::Stripe.default_methods());
+        assert_eq!(of("demo --processor-methods VISA,IDEAL"), ["VISA", "IDEAL"]);
+    }
+
+    #[test]
     fn a_method_that_the_file_adds_is_offered_when_the_processor_can_do_it() {
         let (path, _file) = file("own", OWN);
         let own = CatalogueFileArgs { catalogue: Some(path) };
@@ -116,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_messaging_script_is_the_sandboxs_until_somebody_names_another() {
-        let script = |line: &str, mode| read(line).unwrap().pay_later_script(mode, "http://s/sandbox/");
+        let script = |line: &str, mode| read(line).unwrap().pay_later_script(mode, Some("http://s/sandbox/"));
         assert_eq!(
             script("demo", Mode::Sandbox).unwrap().as_deref(),
             Some("http://s/sandbox/onsite/{region}/script.js")

@@ -3,6 +3,8 @@ use std::path::PathBuf;
 use dropin_private_file::PrivacyError;
 use dropin_risk::Mistakes;
 
+use crate::mode::Mode;
+
 /// Why the configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -45,6 +47,15 @@ pub enum ConfigError {
     MissingSecret {
         /// The variable.
         variable: &'static str,
+    },
+    /// By this key a sandbox would move money, or production would not.
+    #[error("{}", match mode {
+        Mode::Sandbox => "PROCESSOR_KEY is no test key of Stripe's: a sandbox takes those alone (sk_test_…, rk_test_…), since any other moves money",
+        Mode::Production => "PROCESSOR_KEY is a test key of Stripe's, by which no money moves: production needs a live one (sk_live_…, rk_live_…)",
+    })]
+    ProcessorKeyMode {
+        /// What the deployment is.
+        mode: Mode,
     },
     /// The database URL has a form that no database of ours has.
     #[error("DATABASE_URL has to begin with sqlite://, postgres:// or postgresql://")]

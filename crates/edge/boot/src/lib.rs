@@ -50,7 +50,7 @@ pub use mode::{Mode, ModeArgs};
 pub use parts::{BackgroundServices, Parts};
 pub use private_memory::keep_memory_private;
 pub use process::{Failure, Process};
-pub use processor::{ProcessorArgs, ProcessorLimitArgs};
+pub use processor::{ProcessorArgs, ProcessorKind, ProcessorLimitArgs};
 pub use public::{PublicArgs, PublicUrls, check_reachable, public_url};
 pub use rates::{OfferArgs, RateSourceArgs};
 pub use retention::{RetentionArgs, ScreeningRetentionArgs};

@@ -5,26 +5,79 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Args, value_parser};
+use clap::{Args, ValueEnum, value_parser};
 use dropin_private_file::watch;
 
 use crate::config_error::ConfigError;
+use crate::mode::Mode;
 use crate::secret::{Secret, secret};
+
+/// Whose API the payment processor speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ProcessorKind {
+    /// The sandbox processor's.
+    Sandbox,
+    /// Stripe's.
+    Stripe,
+}
+
+impl ProcessorKind {
+    /// Where such a processor is, unless somebody says otherwise.
+    pub const fn default_url(self) -> &'static str {
+        match self {
+            Self::Sandbox => "http://127.0.0.1:8086",
+            Self::Stripe => "https://api.stripe.com",
+        }
+    }
+
+    /// The payment methods of the catalogue that it does unless others are named; empty for those of the sandbox processor.
+    pub const fn default_methods(self) -> &'static [&'static str] {
+        match self {
+            Self::Sandbox => &[],
+            Self::Stripe => &["VISA", "MC", "AMEX", "DISC", "JCB", "DINERS"],
+        }
+    }
+
+    /// Refuses a key by which a sandbox would move money, or production would not.
+    ///
+    /// # Errors
+    /// [`ConfigError::ProcessorKeyMode`].
+    pub fn check_key(self, key: &Secret, mode: Mode) -> Result<(), ConfigError> {
+        // docs.stripe.com/keys: sk_ is a secret key, rk_ a restricted one.
+        let is_test = ["sk_test_", "rk_test_"].iter().any(|prefix| key.expose().starts_with(prefix));
+        match (self, mode) {
+            (Self::Sandbox, _) => Ok(()),
+            (Self::Stripe, Mode::Production) if !is_test => Ok(()),
+            (Self::Stripe, Mode::Sandbox) if is_test => Ok(()),
+            (Self::Stripe, _) => Err(ConfigError::ProcessorKeyMode { mode }),
+        }
+    }
+}
 
 /// The payment processor.
 #[derive(Debug, Clone, Args)]
 pub struct ProcessorArgs {
-    /// Address of the payment processor; https unless it is on this machine
-    #[arg(long, env = "PROCESSOR_URL", default_value = Self::DEFAULT_URL, value_name = "URL")]
-    pub processor_url: String,
+    /// Whose API the payment processor speaks
+    #[arg(long, env = "PROCESSOR", value_enum, default_value_t = ProcessorKind::Sandbox, value_name = "KIND")]
+    pub processor: ProcessorKind,
+    /// Address of the payment processor; https unless it is on this machine [default: http://127.0.0.1:8086, or Stripe's]
+    #[arg(long, env = "PROCESSOR_URL", value_name = "URL")]
+    pub processor_url: Option<String>,
     /// File with the key that the processor knows us by; without it the environment variable PROCESSOR_KEY holds the key
     #[arg(long, env = "PROCESSOR_KEY_FILE", value_name = "FILE")]
     pub processor_key_file: Option<PathBuf>,
 }
 
 impl ProcessorArgs {
-    /// Where the sandbox processor listens when it is a program of its own.
-    pub const DEFAULT_URL: &'static str = "http://127.0.0.1:8086";
+    /// The address of the sandbox processor's pages, if that is the processor.
+    pub fn sandbox_pages(&self) -> Option<&str> {
+        (self.processor == ProcessorKind::Sandbox).then(|| self.url())
+    }
+
+    /// Where the processor is.
+    pub fn url(&self) -> &str {
+        self.processor_url.as_deref().unwrap_or_else(|| self.processor.default_url())
+    }
 
     /// The key that the processor knows us by.
     ///
@@ -161,9 +214,34 @@ mod tests {
 
     #[test]
     fn a_missing_secret_says_how_to_give_it() {
-        let args = ProcessorArgs { processor_url: String::new(), processor_key_file: None };
+        let args = ProcessorArgs { processor_key_file: None, ..args() };
         let message = args.key().unwrap_err().to_string();
         assert!(message.contains("PROCESSOR_KEY_FILE"), "{message}");
+    }
+
+    fn args() -> ProcessorArgs {
+        ProcessorArgs { processor: ProcessorKind::Sandbox, processor_url: None, processor_key_file: None }
+    }
+
+    #[test]
+    fn a_sandbox_moves_no_money_and_production_no_play_money() {
+        let accepts = |key: &str, mode| ProcessorKind::Stripe.check_key(&Secret::new(key.to_owned()), mode).is_ok();
+        for (key, is_test) in [("sk_test_1", true), ("rk_test_1", true), ("sk_live_1", false), ("rk_live_1", false)] {
+            assert_eq!((accepts(key, Mode::Sandbox), accepts(key, Mode::Production)), (is_test, !is_test), "{key}");
+        }
+        let any = Secret::new("change-me".to_owned());
+        assert!(ProcessorKind::Sandbox.check_key(&any, Mode::Sandbox).is_ok());
+        let error = ProcessorKind::Stripe.check_key(&any, Mode::Sandbox).unwrap_err().to_string();
+        assert!(error.contains("sk_test_") && !error.contains("change-me"), "{error}");
+    }
+
+    #[test]
+    fn each_processor_has_an_address_of_its_own() {
+        let of = |processor| ProcessorArgs { processor, ..args() }.url().to_owned();
+        assert_eq!(of(ProcessorKind::Sandbox), "http://127.0.0.1:8086");
+        assert_eq!(of(ProcessorKind::Stripe), "https://api.stripe.com");
+        let given = ProcessorArgs { processor_url: Some("https://processor.example".to_owned()), ..args() };
+        assert_eq!(given.url(), "https://processor.example");
     }
 
     /// Writes a private file in one step.
@@ -187,7 +265,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("key");
         put(&file, "one", 0o600);
-        let args = ProcessorArgs { processor_url: String::new(), processor_key_file: Some(file.clone()) };
+        let args = ProcessorArgs { processor_key_file: Some(file.clone()), ..args() };
         let used = Arc::new(std::sync::Mutex::new(args.key().unwrap().expose().to_owned()));
         args.follow_key(&used, |used, key| *used.lock().unwrap() = key).unwrap();
         put(&file, "two", 0o600);

@@ -1,17 +1,21 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod client;
+
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{CatalogueFileArgs, Context, Failure, ProcessorArgs, ProcessorLimitArgs, Secret};
+use dropin_boot::{CatalogueFileArgs, Context, Failure, Mode, ProcessorArgs, ProcessorLimitArgs, Secret};
 use dropin_catalogue::Catalogue;
 use dropin_ports::{CredentialVault, Processor};
-use dropin_processor_http::{CallLimits, HttpProcessor, ProcessorBreakerRules, ProcessorConfig};
+use dropin_processor_transport::{CallLimits, ProcessorBreakerRules, ProcessorConfig};
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::screening::PaymentScreening;
+
+pub use crate::client::ProcessorClient;
 
 /// The payment processor, how many calls go to it, and what holds of payments.
 #[derive(Debug, Clone, Args)]
@@ -32,7 +36,7 @@ impl PaymentArgs {
     ///
     /// # Errors
     /// Which setting is missing or wrong.
-    pub async fn open(&self, context: &Context) -> Result<Arc<HttpProcessor>, Failure> {
+    pub async fn open(&self, context: &Context) -> Result<Arc<ProcessorClient>, Failure> {
         self.open_with(context, || Ok(self.processor.key()?)).await
     }
 
@@ -44,20 +48,29 @@ impl PaymentArgs {
         &self,
         context: &Context,
         key: impl FnOnce() -> Result<Secret, Failure>,
-    ) -> Result<Arc<HttpProcessor>, Failure> {
-        context.share(async || self.start(&key()?)).await
+    ) -> Result<Arc<ProcessorClient>, Failure> {
+        context
+            .share(async || {
+                let client = self.start(&key()?, context.mode)?;
+                if let Err(why) = client.check_key().await {
+                    log::error!(why = why.as_str(); "the payment processor");
+                }
+                Ok(client)
+            })
+            .await
     }
 
-    fn start(&self, key: &Secret) -> Result<Arc<HttpProcessor>, Failure> {
+    fn start(&self, key: &Secret, mode: Mode) -> Result<Arc<ProcessorClient>, Failure> {
         let (processor, limits) = (&self.processor, &self.limits);
-        let config = ProcessorConfig::new(&processor.processor_url, key.expose().to_owned(), PROCESSOR_DEADLINE)?
+        processor.processor.check_key(key, mode)?;
+        let config = ProcessorConfig::new(processor.url(), key.expose().to_owned(), PROCESSOR_DEADLINE)?
             .with_call_limits(CallLimits {
                 payments: limits.processor_payments,
                 questions: limits.processor_questions,
                 share: limits.processor_merchant_share,
             })
             .with_breaker(ProcessorBreakerRules::of(limits.processor_failures, limits.pause()));
-        let client = Arc::new(HttpProcessor::start(config)?);
+        let client = Arc::new(ProcessorClient::start(processor.processor, config)?);
         processor.follow_key(&client.key(), |key, text| key.replace(text))?;
         Ok(client)
     }

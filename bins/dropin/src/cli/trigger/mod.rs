@@ -133,10 +133,11 @@ impl PartAddresses {
 
 /// The processor of the service that --base-url names: the sandbox's, unless another is given.
 fn processor_flags(cli: &Cli, wanted: &Trigger) -> ProcessorFlags {
-    let ProcessorFlags { processor_url, processor_key_file } = &wanted.processor;
+    let ProcessorFlags { processor, processor_url, processor_key_file } = &wanted.processor;
     let given = processor_url.as_ref().or(cli.serve.processor_url.as_ref()).cloned();
     let below_base = |base: &String| format!("{}{}", base.trim_end_matches('/'), plan::SANDBOX);
     ProcessorFlags {
+        processor: *processor,
         processor_url: given.or_else(|| wanted.service.base_url.as_ref().map(below_base)),
         processor_key_file: processor_key_file.clone(),
     }

@@ -5,8 +5,8 @@ use super::*;
 
 const KEY: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
 
-fn answer(status: u16, body: &Value) -> Reply {
-    Reply::Answer { status, body: body.to_string().into_bytes() }
+fn answer(status: u16, body: &Value) -> HttpReply {
+    HttpReply::Answer { status, retry_after: None, body: body.to_string().into_bytes().into() }
 }
 
 fn card(scheme: &str, last4: &str, expiry: &str) -> CardBody {
@@ -77,9 +77,9 @@ fn only_a_whole_answer_says_that_a_credential_is_gone() {
         let read = deletion(answer(status, &body));
         assert!(matches!(read, CredentialDeletion::Unknown { .. }), "{status} {body}: {read:?}");
     }
-    let unclear = deletion(Reply::Unclear("a time-out".to_owned()));
+    let unclear = deletion(HttpReply::Unclear("a time-out".to_owned()));
     assert_eq!(unclear, CredentialDeletion::Unknown { why: "a time-out".to_owned() });
-    assert_eq!(deletion(Reply::NotSent("nobody there".to_owned())), CredentialDeletion::NotSent);
+    assert_eq!(deletion(HttpReply::NotSent("nobody there".to_owned())), CredentialDeletion::NotSent);
 }
 
 fn listed(number: u64) -> Value {
@@ -123,5 +123,5 @@ fn what_was_not_asked_for_or_makes_no_sense_is_no_page() {
         assert!(read(&odd).is_err(), "{odd:?}");
     }
     assert!(page(answer(500, &json!({"Credentials": []})), 0, 1).is_err());
-    assert!(page(Reply::NotSent("nobody there".to_owned()), 0, 1).is_err());
+    assert!(page(HttpReply::NotSent("nobody there".to_owned()), 0, 1).is_err());
 }

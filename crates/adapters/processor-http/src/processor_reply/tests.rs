@@ -8,8 +8,8 @@ fn key() -> OpId {
     KEY.parse().unwrap()
 }
 
-fn answer(status: u16, body: &str) -> Reply {
-    Reply::Answer { status, body: body.as_bytes().to_vec() }
+fn answer(status: u16, body: &str) -> HttpReply {
+    HttpReply::Answer { status, retry_after: None, body: body.as_bytes().to_vec().into() }
 }
 
 /// What an operation with these members means, beside its key.

@@ -239,7 +239,12 @@ async fn a_credential_is_deleted_and_no_other_merchants() {
     }
     let refused = stored.charge(&harness, StoredCredentialUse::Recurring).await;
     assert_eq!((reason(&refused), category(&refused)), (DeclineReason::InvalidCard, None));
-    let question = OperationQuery { key: stored.opened_by, merchant_id: stored.merchant_id, kind: OpKind::Authorize };
+    let question = OperationQuery {
+        key: stored.opened_by,
+        merchant_id: stored.merchant_id,
+        kind: OpKind::Authorize,
+        reference: None,
+    };
     let StatusReply::Known(opening) = harness.processor.status(question).await else { panic!("it is known") };
     assert_eq!(facts(opening).stored, None, "it cannot be taken up any more");
     assert_eq!(stored.listed(&harness).await, Vec::new());

@@ -72,7 +72,7 @@ pub(crate) fn about(key: OpId) -> OperationQuery {
 }
 
 pub(crate) fn question(key: OpId, kind: OpKind) -> OperationQuery {
-    OperationQuery { key, merchant_id: merchant(), kind }
+    OperationQuery { key, merchant_id: merchant(), kind, reference: None }
 }
 
 pub(crate) fn eur(minor: i64) -> Amount {
@@ -96,6 +96,7 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
         payment_reference: None,
         key,
         merchant_id: merchant(),
+        reference: None,
         order_id,
         amount: eur(minor),
         method_data,
@@ -107,7 +108,7 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
 }
 
 pub(crate) fn capture(authorization: OpId, minor: i64) -> CaptureRequest {
-    CaptureRequest { key: key(), merchant_id: merchant(), authorization, amount: eur(minor) }
+    CaptureRequest { key: key(), merchant_id: merchant(), authorization, reference: None, amount: eur(minor) }
 }
 
 pub(crate) fn approved(minor: i64) -> ProcessorReply {

@@ -95,7 +95,10 @@ async fn a_void_stops_what_still_waits_for_the_shopper() {
     let harness = harness(PATIENT).await;
     let authorization = key();
     harness.page_of(method(authorization, "PAYPAL", 5_00)).await;
-    let answer = harness.processor.void(VoidRequest { key: key(), merchant_id: merchant(), authorization }).await;
+    let answer = harness
+        .processor
+        .void(VoidRequest { key: key(), merchant_id: merchant(), authorization, reference: None })
+        .await;
     assert!(matches!(answer, ProcessorReply::Approved { .. }), "{answer:?}");
     let stopped = StatusReply::Known(declined(DeclineReason::Voided));
     assert_eq!(harness.processor.status(about(authorization)).await, stopped);

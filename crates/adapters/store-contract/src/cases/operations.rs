@@ -2,12 +2,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use dropin_kernel::OpId;
-use dropin_order::OpState;
-use dropin_ports::{Applied, ClaimedOperation, Settled};
+use dropin_order::{OpState, ProcessorReference};
+use dropin_ports::{Applied, ClaimedOperation, OrderChanged, Settled};
 
 use crate::Harness;
-use crate::harness::{approval, outcome};
-use crate::values::at;
+use crate::harness::{approval, capture, outcome};
+use crate::values::{at, fresh};
 
 /// Operations due at the given times, in this order.
 async fn due(harness: &Harness, times: &[u64]) -> Vec<OpId> {
@@ -111,4 +111,51 @@ pub async fn open_operations_are_listed_oldest_first(harness: Arc<Harness>) {
     assert_eq!(harness.payments.find_payment(ids[0]).await.unwrap().map(|found| found.operation), Some(all[0].clone()));
     assert_eq!(listed(harness.payments.list_open_operations(2).await.unwrap()), [ids[0], ids[2]]);
     assert!(all.iter().all(|one| one.epoch == 0), "nothing was taken over");
+}
+
+fn reference(text: &str) -> ProcessorReference {
+    text.parse().unwrap()
+}
+
+pub async fn a_reference_is_kept_once_by_whoever_prepared_the_authorization(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (first, other) = (reference("pi_1"), reference("pi_2"));
+    let keep = async |id, reference| harness.payments.keep_reference(id, reference).await;
+    assert_eq!(keep(OpId::new(fresh()), &first).await, Ok(Applied::Stale), "there is no such operation");
+    let held = harness.submitted(merchant.id).await.operation;
+    assert_eq!(keep(held.id, &first).await, Ok(Applied::Done));
+    assert_eq!(keep(held.id, &other).await, Ok(Applied::Stale), "it has one");
+    assert_eq!(harness.payment(held.id).await.operation, held.known_as(first.clone()), "and nothing else changed");
+    let ended = harness.submitted(merchant.id).await.operation.id;
+    harness.payments.settle(outcome(ended, OpState::Abandoned, at(20))).await.unwrap();
+    let taken_over = harness.submitted(merchant.id).await.operation.id;
+    let claimed = harness.payments.claim_due_operations(at(10_000), at(20_000), 10).await.unwrap();
+    assert!(claimed.contains(&ClaimedOperation { id: taken_over, epoch: 1 }), "{claimed:?}");
+    for id in [ended, taken_over] {
+        assert_eq!(keep(id, &first).await, Ok(Applied::Stale), "nobody may ask for it any more");
+        assert_eq!(harness.payment(id).await.operation.reference, None);
+    }
+}
+
+pub async fn what_follows_carries_the_reference_of_its_authorization(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let known = reference("pi_1");
+    // Written with the outcome that it follows from, and by itself.
+    for follows_at_once in [true, false] {
+        let id = harness.submitted(merchant.id).await.operation.id;
+        assert_eq!(harness.payments.keep_reference(id, &known).await, Ok(Applied::Done));
+        let payment = harness.payment(id).await;
+        if follows_at_once {
+            let next = payment.operation.capture(OpId::new(fresh()), payment.operation.amount, at(20), at(30));
+            let mut settlement = approval(&payment);
+            settlement.follow_up = Some(next);
+            assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+        } else {
+            let payment = harness.settle_authorized(&payment).await;
+            assert_eq!(harness.ask(&capture(&payment, None, at(25))).await, Ok(OrderChanged::Done));
+        }
+        let listed = harness.payments.list_operations(payment.order.id).await.unwrap();
+        let references: Vec<_> = listed.into_iter().map(|one| one.reference).collect();
+        assert_eq!(references, [Some(known.clone()), Some(known.clone())]);
+    }
 }

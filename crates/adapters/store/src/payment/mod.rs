@@ -9,7 +9,7 @@ mod settle;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OpId, OrderId, RefundId, Timestamp};
-use dropin_order::{OpState, Operation, Order, Refund};
+use dropin_order::{OpState, Operation, Order, ProcessorReference, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, ChangeOrder, CheckoutRecord, ClaimedOperation, LapsedOrder, OpenOperations,
     OrderChanged, OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization, Settled, Settlement,
@@ -32,6 +32,11 @@ pub(crate) use settle::{EligibleSettlement, Settling};
 impl PaymentStore for Store {
     async fn prepare_authorization(&self, prepare: PrepareAuthorization) -> Result<AuthorizationPrepared, StoreError> {
         self.run_batched(Preparation(prepare)).await
+    }
+
+    async fn keep_reference(&self, authorization: OpId, reference: &ProcessorReference) -> Result<Applied, StoreError> {
+        let reference = reference.clone();
+        self.write(move |connection| operation::keep_reference(connection, authorization, &reference)).await
     }
 
     async fn change_order(&self, change: ChangeOrder) -> Result<OrderChanged, StoreError> {

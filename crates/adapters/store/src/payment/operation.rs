@@ -9,7 +9,7 @@ use std::time::Duration;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use dropin_kernel::{OpId, Timestamp};
-use dropin_order::{OpState, Operation};
+use dropin_order::{OpState, Operation, ProcessorReference};
 use dropin_ports::{Applied, ClaimedOperation, OpenOperations, Settlement, StoredResponse};
 
 use crate::columns::{ColumnsOf, op_columns};
@@ -29,7 +29,7 @@ const MAX_PENDING_DEFERRAL: Duration = Duration::from_secs(10);
 
 statement! {
     /// A new operation.
-    Insert {
+    Insert<'a> {
         id: Id => SqlId,
         order: Id => SqlId,
         kind: &'static str => Text,
@@ -38,6 +38,7 @@ statement! {
         amount: i64 => BigInt,
         authorization: Option<Id> => Nullable<SqlId>,
         refund: Option<Id> => Nullable<SqlId>,
+        reference: Option<&'a str> => Nullable<Text>,
         channel: &'static str => Text,
         epoch: i64 => BigInt,
         tries: i32 => Integer,
@@ -48,8 +49,8 @@ statement! {
     sqlite INSERT;
 }
 
-const INSERT: &str = "INSERT INTO processor_op (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, channel, \
-        epoch, tries, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const INSERT: &str = "INSERT INTO processor_op (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, \
+        processor_reference, channel, epoch, tries, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 statement! {
     /// Writes an outcome, unless somebody else did before. An Order that changes with it must be the operation's own.
@@ -70,6 +71,16 @@ statement! {
 
 const POSTPONE: &str = "UPDATE processor_op SET state = ?, due_at = ?, tries = tries + 1 \
     WHERE id = ? AND epoch = ? AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
+
+statement! {
+    /// Keeps the processor's own id of an authorization that its maker still holds.
+    KeepReference<'a> { reference: &'a str => Text, id: Id => SqlId, }
+    postgres KEEP_REFERENCE;
+    sqlite KEEP_REFERENCE;
+}
+
+const KEEP_REFERENCE: &str = "UPDATE processor_op SET processor_reference = ? \
+    WHERE id = ? AND kind = 'AUTHORIZE' AND state = 'PREPARED' AND epoch = 0 AND processor_reference IS NULL";
 
 macro_rules! due {
     () => {
@@ -130,6 +141,7 @@ pub(super) fn insert(connection: &mut AnyConnection, operation: &Operation) -> R
         amount: operation.amount.minor(),
         authorization: operation.authorization.map(|authorization| Id(authorization.uuid())),
         refund: operation.refund.map(|refund| Id(refund.uuid())),
+        reference: operation.reference.as_ref().map(ProcessorReference::as_str),
         channel: operation.channel.as_str(),
         epoch: operation.epoch,
         tries: tries(operation)?,
@@ -176,6 +188,19 @@ pub(super) fn postpone(
     }
     idempotency::complete(connection, claim.id, answer)?;
     Ok(TxOutcome::Commit(Applied::Done))
+}
+
+/// Keeps the processor's own id of an authorization, while nobody has taken that over and none is kept.
+pub(super) fn keep_reference(
+    connection: &mut AnyConnection,
+    authorization: OpId,
+    reference: &ProcessorReference,
+) -> Result<TxOutcome<Applied>, Fault> {
+    let keep = KeepReference { reference: reference.as_str(), id: Id(authorization.uuid()) };
+    Ok(match on_each!(connection, inner => keep.execute(inner))? {
+        0 => TxOutcome::Rollback(Applied::Stale),
+        _ => TxOutcome::Commit(Applied::Done),
+    })
 }
 
 /// Takes over what is due.

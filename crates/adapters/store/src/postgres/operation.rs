@@ -1,5 +1,5 @@
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
-use dropin_order::Operation;
+use dropin_order::{Operation, ProcessorReference};
 
 use crate::fault::Fault;
 use crate::payment::tries;
@@ -17,6 +17,7 @@ rows! {
         currency: &'a str => Text,
         minor: i64 => BigInt,
         authorization_id: Option<Id> => Nullable<SqlId>,
+        reference: Option<&'a str> => Nullable<Text>,
         channel: &'a str => Text,
         epoch: i64 => BigInt,
         tries: i32 => Integer,
@@ -36,6 +37,7 @@ pub(super) fn new_operation(number: i64, next: &Operation) -> Result<NewOperatio
         currency: next.amount.currency().code(),
         minor: next.amount.minor(),
         authorization_id: next.authorization.map(|authorization| Id(authorization.uuid())),
+        reference: next.reference.as_ref().map(ProcessorReference::as_str),
         channel: next.channel.as_str(),
         epoch: next.epoch,
         tries: tries(next)?,

@@ -1,6 +1,6 @@
 use diesel::prelude::{Queryable, Selectable};
 use dropin_kernel::{OpId, OrderId, RefundId};
-use dropin_order::{Channel, OpKind, OpState, Operation};
+use dropin_order::{Channel, OpKind, OpState, Operation, ProcessorReference};
 
 use super::{amount, currency, missing};
 use crate::fault::{Fault, corrupt};
@@ -20,6 +20,7 @@ pub(crate) struct OpRow {
     amount_minor: i64,
     authorization_id: Option<Id>,
     refund_id: Option<Id>,
+    processor_reference: Option<String>,
     channel: String,
     epoch: i64,
     tries: i32,
@@ -36,6 +37,7 @@ impl OpRow {
             amount: amount(TABLE, currency(TABLE, &self.currency)?, self.amount_minor)?,
             authorization: self.authorization_id.map(|authorization| OpId::new(authorization.0)),
             refund: self.refund_id.map(|refund| RefundId::new(refund.0)),
+            reference: self.processor_reference.as_deref().map(read_reference).transpose()?,
             channel: self.channel.parse::<Channel>().map_err(|_unknown| corrupt(TABLE, "the channel is unknown"))?,
             state: read_state(&self.state)?,
             epoch: self.epoch,
@@ -44,6 +46,10 @@ impl OpRow {
             created_at: self.created_at.0,
         })
     }
+}
+
+fn read_reference(text: &str) -> Result<ProcessorReference, Fault> {
+    text.parse().map_err(|_invalid| corrupt(TABLE, "the processor's reference makes no sense"))
 }
 
 /// A stored kind.

@@ -1,6 +1,6 @@
 //! The authorization flow of the drop-in and of server-to-server checkouts: prepare, screen, call, settle.
 
-use std::time::Instant;
+mod ask;
 
 use dropin_card::{CardHash, ClientFacts, StashContents, StashedData};
 use dropin_catalogue::Class;
@@ -8,9 +8,9 @@ use dropin_contract::{Consent, Contract, ContractStateKind, ContractTrigger};
 use dropin_kernel::{Change, Timestamp};
 use dropin_order::{Channel, DeclineReason, NewOrder, Operation, Order, OrderState, OrderTrigger, transfer_reference};
 use dropin_ports::{
-    Actor, AuthorizationPrepared, AuthorizeRequest, CheckoutRecord, ContractUse, KeyUse, KeyringError, NewHistoryEntry,
-    Payment, PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashKey, StashStore, StashVault,
-    StoreError, StoredCredentialPayment, Subject,
+    Actor, AuthorizationPrepared, CheckoutRecord, ContractUse, KeyUse, KeyringError, NewHistoryEntry, Payment,
+    PaymentMethodData, PrepareAuthorization, ProcessorReply, SealedCard, StashKey, StashStore, StashVault, StoreError,
+    StoredCredentialPayment, Subject,
 };
 use dropin_risk::{Decision, language_country, time_zone_country};
 use dropin_session::{Session, SessionTransition};
@@ -223,7 +223,7 @@ impl AuthorizationFlow<'_> {
                 is_in_vain = unasked == Some(DeclineReason::AuthenticationFailed);
                 let answer = match unasked {
                     Some(reason) => self.decline_unasked(reason).await,
-                    None => self.ask(&prepared, method_data, decision).await,
+                    None => self.ask(&mut prepared, method_data, decision).await,
                 };
                 (answer, screened)
             }
@@ -279,29 +279,6 @@ impl AuthorizationFlow<'_> {
             }
             StashedData::WalletToken(token) => PaymentMethodData::WalletToken(token),
         })
-    }
-
-    async fn ask(&self, prepared: &Prepared, method_data: PaymentMethodData, decision: Decision) -> ProcessorReply {
-        let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
-        let request = AuthorizeRequest {
-            key: operation.id,
-            merchant_id: order.merchant_id,
-            order_id: order.id,
-            amount: operation.amount,
-            method_data,
-            store: prepared.payment.contract.as_ref().filter(|_| !prepared.payment.is_charge).map(|one| one.kind),
-            payment_reference: order.transfer_reference.clone(),
-            return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
-            country: Some(prepared.country.clone()),
-            challenge: decision.asks_authentication(),
-        };
-        let is_card = !matches!(request.method_data, PaymentMethodData::Method(_));
-        let begun = Instant::now();
-        let answer = self.payments.processor.authorize(request).await;
-        if is_card && matches!(answer, ProcessorReply::Declined { .. } | ProcessorReply::Approved { .. }) {
-            self.payments.screening.answered_after(begun.elapsed());
-        }
-        answer
     }
 
     /// What stands for the answer of a processor that is not asked. A block comes no sooner than an answer would.

@@ -212,16 +212,22 @@ impl Payments {
     }
 
     async fn call(&self, merchant_id: MerchantId, operation: &Operation) -> Result<ProcessorReply, StoreError> {
-        let (key, amount) = (operation.id, operation.amount);
+        let (key, amount, reference) = (operation.id, operation.amount, operation.reference.clone());
         let about = operation.authorization.ok_or_else(|| corrupt("an operation without its authorization"));
         Ok(match operation.kind {
             OpKind::Authorize => return Err(corrupt("an authorization is never asked for again")),
             OpKind::Capture => {
-                self.processor.capture(CaptureRequest { key, merchant_id, authorization: about?, amount }).await
+                self.processor
+                    .capture(CaptureRequest { key, merchant_id, authorization: about?, reference, amount })
+                    .await
             }
-            OpKind::Void => self.processor.void(VoidRequest { key, merchant_id, authorization: about? }).await,
+            OpKind::Void => {
+                self.processor.void(VoidRequest { key, merchant_id, authorization: about?, reference }).await
+            }
             OpKind::Refund => {
-                self.processor.refund(RefundRequest { key, merchant_id, authorization: about?, amount }).await
+                self.processor
+                    .refund(RefundRequest { key, merchant_id, authorization: about?, reference, amount })
+                    .await
             }
         })
     }
@@ -385,7 +391,7 @@ impl Payments {
 
 /// What is asked about an operation of this merchant's.
 fn question(merchant_id: MerchantId, operation: &Operation) -> OperationQuery {
-    OperationQuery { key: operation.id, merchant_id, kind: operation.kind }
+    OperationQuery { key: operation.id, merchant_id, kind: operation.kind, reference: operation.reference.clone() }
 }
 
 /// The history row of a step of `order`, which is how it stood before.

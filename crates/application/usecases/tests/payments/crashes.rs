@@ -29,11 +29,15 @@ struct Sort {
     /// Whether it brings the shopper back to a contract, whose card is replaced.
     brings_back: bool,
     screened: bool,
+    /// Whether its processor names authorizations itself.
+    registered: bool,
 }
 
-const PLAIN: Sort = Sort { attempts_allowed: 5, opens_contract: false, brings_back: false, screened: false };
+const PLAIN: Sort =
+    Sort { attempts_allowed: 5, opens_contract: false, brings_back: false, screened: false, registered: false };
 const SUBSCRIPTION: Sort = Sort { opens_contract: true, ..PLAIN };
 const SCREENED: Sort = Sort { screened: true, ..PLAIN };
+const REGISTERED: Sort = Sort { registered: true, ..PLAIN };
 const RETURN: Sort = Sort { brings_back: true, ..PLAIN };
 
 const IN_NAME_ONLY: Step = Step::EndPages { in_name_only: true };
@@ -91,7 +95,7 @@ async fn run(
     of: Sort,
     point: &Arc<FaultPoint>,
 ) -> Program {
-    let Sort { attempts_allowed, opens_contract, brings_back, screened: _ } = of;
+    let Sort { attempts_allowed, opens_contract, brings_back, screened: _, registered: _ } = of;
     let mut payer = match brings_back {
         true => Payer::brought_back(deployment, &program, attempts_allowed).await,
         false => Payer::new(deployment, &program, attempts_allowed, true, opens_contract).await,
@@ -143,9 +147,13 @@ async fn pay(payer: &mut Payer, program: &Program, attempts_allowed: u32) {
 /// Every case with this fault at each of its calls, until none is left.
 async fn everywhere(fault: Fault, of: Sort) {
     let (empty, mut calls) = (Deployment::new().await, Vec::new());
-    for case in CASES.iter().filter(|case| 1 < of.attempts_allowed || case.before.is_empty()) {
+    // A name is new where an attempt begins, and where it is settled by it.
+    let is_about_names = |case: &&Case| case.before.is_empty() || matches!(case.step, Step::Settle);
+    let cases = CASES.iter().filter(|case| 1 < of.attempts_allowed || case.before.is_empty());
+    for case in cases.filter(|case| !of.registered || is_about_names(case)) {
         let deployment = empty.copy();
-        let deployment = Arc::new(if of.screened { deployment.screened() } else { deployment });
+        let deployment = if of.screened { deployment.screened() } else { deployment };
+        let deployment = Arc::new(if of.registered { deployment.registering() } else { deployment });
         let (mut program, mut at_call) = (deployment.start(), 0);
         let mut is_left = true;
         while is_left {
@@ -224,4 +232,19 @@ async fn an_answer_about_screening_that_is_lost_loses_doubles_and_blocks_nothing
 #[tokio::test]
 async fn a_request_about_screening_that_is_lost_loses_doubles_and_blocks_nothing() {
     everywhere(Fault::RequestLost, SCREENED).await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_killed_while_it_registers_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::Killed, REGISTERED).await;
+}
+
+#[tokio::test]
+async fn an_answer_about_a_registration_that_is_lost_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::AnswerLost, REGISTERED).await;
+}
+
+#[tokio::test]
+async fn a_request_about_a_registration_that_is_lost_loses_doubles_and_blocks_nothing() {
+    everywhere(Fault::RequestLost, REGISTERED).await;
 }

@@ -150,6 +150,11 @@ impl Deployment {
         Self { folder, clock, processor, caller: self.caller.clone(), screened: self.screened }
     }
 
+    /// The same, whose processor names authorizations itself.
+    pub(crate) fn registering(self) -> Self {
+        Self { processor: Arc::new(SimulatedProcessor::registering(self.clock.clone())), ..self }
+    }
+
     /// The same, whose payments are screened.
     pub(crate) fn screened(self) -> Self {
         Self { screened: true, ..self }

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use dropin_kernel::{BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, RefundId, SessionId, Timestamp};
-use dropin_order::{OpState, Operation, Order, Refund};
+use dropin_order::{OpState, Operation, Order, ProcessorReference, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, AuthorizeRequest, CaptureRequest, ChangeOrder, ChangeSession, Changed,
     CheckoutRecord, ClaimedOperation, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest, Inserted,
     LapsedOrder, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName,
     Payment, PaymentStore, PaymentTryOutcome, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
-    ReplaceSession, Replaced, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled, Settlement,
-    StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply, StoreError, StoredResponse,
-    VoidRequest,
+    Registration, ReplaceSession, Replaced, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled,
+    Settlement, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply, StoreError,
+    StoredResponse, VoidRequest,
 };
 use dropin_rates::Offer;
 use dropin_risk::{Screening, ScreeningLabel};
@@ -111,6 +111,7 @@ macro_rules! faulty {
 faulty! {
     PaymentStore {
         fn prepare_authorization(prepare: PrepareAuthorization) -> AuthorizationPrepared;
+        fn keep_reference(authorization: OpId, reference: &ProcessorReference) -> Applied;
         fn change_order(change: ChangeOrder) -> OrderChanged;
         fn settle(settlement: Settlement) -> Settled;
         fn find_payment(operation: OpId) -> Option<Payment>;
@@ -170,6 +171,17 @@ faulty! {
 
 #[async_trait]
 impl Processor for Faulty<Arc<dyn Processor>> {
+    async fn register(&self, request: &AuthorizeRequest) -> Registration {
+        // No call of a processor that needs none.
+        match self.inner.register(request).await {
+            Registration::Unneeded => Registration::Unneeded,
+            done => {
+                let lost = Registration::NotRegistered { why: "lost".to_owned() };
+                self.point.pass(async { done }, lost).await
+            }
+        }
+    }
+
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
         self.point.answer(self.inner.authorize(request)).await
     }

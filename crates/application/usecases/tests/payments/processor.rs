@@ -10,11 +10,11 @@ use dropin_card::Scheme;
 use dropin_contract::CardSummary;
 use dropin_kernel::{OpId, OrderId};
 use dropin_money::Amount;
-use dropin_order::{DeclineReason, OpKind};
+use dropin_order::{DeclineReason, OpKind, ProcessorReference};
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, Clock, CredentialApproval, CredentialDeletion, DeleteCredentialRequest,
-    IssuerChecks, OperationQuery, PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply,
-    VoidRequest, Waiting,
+    IssuerChecks, OperationQuery, PaymentMethodData, Processor, ProcessorReply, RefundRequest, Registration,
+    StatusReply, VoidRequest, Waiting,
 };
 
 use crate::world::TestClock;
@@ -171,6 +171,8 @@ pub(crate) struct SimulatedProcessor {
     clock: std::sync::Arc<TestClock>,
     is_away: AtomicBool,
     leaves_pages_open: AtomicBool,
+    /// Whether it knows authorizations by names of its own alone.
+    registers: bool,
 }
 
 impl SimulatedProcessor {
@@ -180,7 +182,18 @@ impl SimulatedProcessor {
             clock,
             is_away: AtomicBool::new(false),
             leaves_pages_open: AtomicBool::new(false),
+            registers: false,
         }
+    }
+
+    /// One that names authorizations itself, and knows nothing of what it is asked about without that name.
+    pub(crate) fn registering(clock: std::sync::Arc<TestClock>) -> Self {
+        Self { registers: true, ..Self::new(clock) }
+    }
+
+    /// What it calls the authorization under this key.
+    fn reference(&self, key: OpId) -> Option<ProcessorReference> {
+        self.registers.then(|| format!("authorization-{key}").parse().unwrap())
     }
 
     /// Whether questions about keys are answered at all.
@@ -230,7 +243,12 @@ impl SimulatedProcessor {
 
 #[async_trait]
 impl Processor for SimulatedProcessor {
+    async fn register(&self, request: &AuthorizeRequest) -> Registration {
+        self.reference(request.key).map_or(Registration::Unneeded, Registration::Registered)
+    }
+
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
+        assert_eq!(request.reference, self.reference(request.key), "what it is known by");
         let PaymentMethodData::Card(card) = &request.method_data else { panic!("cards alone are simulated") };
         let verdict = Verdict::of(card.expose_number());
         let state = match verdict {
@@ -264,6 +282,7 @@ impl Processor for SimulatedProcessor {
             credential: None,
             checks: IssuerChecks::default(),
         };
+        assert_eq!(request.reference, self.reference(request.authorization), "what it is known by");
         self.ledger.lock().unwrap().once(request.key, request.authorization, |one| match one {
             Some(one) if one.has_money() && !one.captured => {
                 one.captured = true;
@@ -274,6 +293,7 @@ impl Processor for SimulatedProcessor {
     }
 
     async fn void(&self, request: VoidRequest) -> ProcessorReply {
+        assert_eq!(request.reference, self.reference(request.authorization), "what it is known by");
         let leaves_open = self.leaves_pages_open.load(Ordering::SeqCst);
         let done = || ProcessorReply::Approved {
             amount: None,
@@ -307,6 +327,7 @@ impl Processor for SimulatedProcessor {
             credential: None,
             checks: IssuerChecks::default(),
         };
+        assert_eq!(request.reference, self.reference(request.authorization), "what it is known by");
         self.ledger.lock().unwrap().once(request.key, request.authorization, |one| match one {
             Some(one) if one.captured && !one.refunded => {
                 one.refunded = true;
@@ -319,6 +340,10 @@ impl Processor for SimulatedProcessor {
     async fn status(&self, question: OperationQuery) -> StatusReply {
         if self.is_away.load(Ordering::SeqCst) {
             return StatusReply::Unreachable { why: "away".to_owned() };
+        }
+        if self.registers && question.reference.is_none() {
+            assert_eq!(question.kind, OpKind::Authorize, "it is about one that was asked for");
+            return StatusReply::Absent;
         }
         let ledger = self.ledger.lock().unwrap();
         let known = match question.kind {
@@ -333,6 +358,10 @@ impl Processor for SimulatedProcessor {
     async fn abandon(&self, question: OperationQuery) -> StatusReply {
         if self.is_away.load(Ordering::SeqCst) {
             return StatusReply::Unreachable { why: "away".to_owned() };
+        }
+        if self.registers && question.reference.is_none() {
+            // There is nothing that it could refuse: whoever asks for money without its name would get some.
+            return StatusReply::Known(ProcessorReply::Abandoned);
         }
         let mut ledger = self.ledger.lock().unwrap();
         let one = ledger.authorizations.entry(question.key).or_insert(Authorization {

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use dropin_ports::{Metric, MetricSample, MetricSource};
 
-use crate::HttpProcessor;
+use crate::Transport;
 use crate::breaker::BreakerState;
 use crate::health::{Occupancy, ProcessorHealth};
 
 #[async_trait]
-impl MetricSource for HttpProcessor {
+impl MetricSource for Transport {
     async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
         Ok(measures(&self.health()))
     }

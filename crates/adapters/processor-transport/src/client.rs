@@ -9,7 +9,6 @@ use actix_web::rt::{System, spawn};
 use actix_web::web::Bytes;
 use awc::error::{ConnectError, SendRequestError};
 use awc::{Client, Connector};
-use dropin_kernel::{MerchantId, OpId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, timeout_at};
 use zeroize::Zeroizing;
@@ -21,65 +20,59 @@ use crate::guard::Guard;
 const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
 /// How long an idle connection is kept: less than servers keep theirs, so that a call rarely meets one that was just closed.
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
-/// An answer is one operation; anything much larger is no answer of ours.
+/// An answer is one operation; anything much larger is none.
 const ANSWER_LIMIT: usize = 64 * 1024;
-/// A page of the journal, or of credentials, has up to 1,000 entries of some hundred bytes.
-const JOURNAL_LIMIT: usize = 2 * 1024 * 1024;
-/// A key that nobody has: to ask about it does nothing at all.
-const UNUSED_KEY: &str = "00000000-0000-0000-0000-000000000000";
+/// A page of a list has up to 1,000 entries of some hundred bytes.
+const PAGE_LIMIT: usize = 2 * 1024 * 1024;
+/// The longest wait that a processor may ask for; what it says beyond that is taken for this.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 
 /// One call to make.
-pub(crate) struct Call {
+pub struct Call {
     path: String,
     method: Method,
 }
 
 enum Method {
     Get { limit: usize },
-    Post { key: OpId, body: Zeroizing<Vec<u8>> },
+    Post { key: Option<String>, content_type: &'static str, body: Zeroizing<Vec<u8>> },
 }
 
 impl Call {
-    pub(crate) fn effect(path: &str, key: OpId, body: Zeroizing<Vec<u8>>) -> Self {
-        Self { path: path.to_owned(), method: Method::Post { key, body } }
+    /// A call with an effect, once under its key; without one, a call that may be made again. The body is wiped when it has been written to the connection.
+    pub fn post(path: String, key: Option<String>, content_type: &'static str, body: Zeroizing<Vec<u8>>) -> Self {
+        Self { path, method: Method::Post { key, content_type, body } }
     }
 
-    pub(crate) fn look_up(key: OpId) -> Self {
-        Self { path: format!("/v1/operations/{key}"), method: Method::Get { limit: ANSWER_LIMIT } }
+    /// A question about one thing.
+    pub fn get(path: String) -> Self {
+        Self { path, method: Method::Get { limit: ANSWER_LIMIT } }
     }
 
-    pub(crate) fn journal(after: u64, limit: u32) -> Self {
-        let path = format!("/v1/journal?after={after}&limit={limit}");
-        Self { path, method: Method::Get { limit: JOURNAL_LIMIT } }
-    }
-
-    pub(crate) fn list_credentials(merchant: MerchantId, after: u64, limit: u32) -> Self {
-        let path = format!("/v1/credentials?merchant={merchant}&after={after}&limit={limit}");
-        Self { path, method: Method::Get { limit: JOURNAL_LIMIT } }
-    }
-
-    pub(crate) fn abandon(key: OpId) -> Self {
-        let body = Zeroizing::new(b"{}".to_vec());
-        Self { path: format!("/v1/operations/{key}/abandon"), method: Method::Post { key, body } }
-    }
-
-    /// A harmless question: any answer closes the breaker.
-    fn probe() -> Self {
-        Self { path: format!("/v1/operations/{UNUSED_KEY}"), method: Method::Get { limit: ANSWER_LIMIT } }
+    /// A question whose answer is a list.
+    pub fn get_page(path: String) -> Self {
+        Self { path, method: Method::Get { limit: PAGE_LIMIT } }
     }
 }
 
 /// What came back.
-pub(crate) enum Reply {
+pub enum HttpReply {
     /// A whole answer.
-    Answer { status: u16, body: Vec<u8> },
+    Answer {
+        /// Of HTTP.
+        status: u16,
+        /// How long to wait before asking again, where it says so in seconds.
+        retry_after: Option<Duration>,
+        /// Its body; wiped when dropped, for what it may repeat of the request.
+        body: Zeroizing<Vec<u8>>,
+    },
     /// No connection could be made: surely nothing was sent.
     NotSent(String),
     /// It may have arrived, and no whole answer came.
     Unclear(String),
 }
 
-impl Reply {
+impl HttpReply {
     /// Whether there is life. A gateway that finds nobody behind it is none.
     fn is_answer(&self) -> bool {
         matches!(self, Self::Answer { status, .. } if !matches!(status, 502..=504))
@@ -89,7 +82,7 @@ impl Reply {
 /// A call on its way.
 pub(crate) struct Job {
     pub(crate) call: Call,
-    pub(crate) reply: oneshot::Sender<Reply>,
+    pub(crate) reply: oneshot::Sender<HttpReply>,
     /// When nobody waits for the answer any more.
     pub(crate) until: Instant,
     /// Its permit of the bulkhead.
@@ -97,16 +90,21 @@ pub(crate) struct Job {
 }
 
 /// Runs until every sender is gone.
-pub(crate) fn run(config: ProcessorConfig, guard: Arc<Guard>, mut inbox: mpsc::UnboundedReceiver<Job>) {
+pub(crate) fn run(
+    config: ProcessorConfig,
+    probe: &'static str,
+    guard: Arc<Guard>,
+    mut inbox: mpsc::UnboundedReceiver<Job>,
+) {
     System::new().block_on(async move {
-        let caller = Rc::new(Caller { client: client(config.deadline), config, guard });
+        let caller = Rc::new(Caller { client: client(&config), config, probe, guard });
         while let Some(Job { call, reply, until, permit }) = inbox.recv().await {
             let caller = Rc::clone(&caller);
             spawn(async move {
                 if until <= Instant::now() {
                     // It waited here too long, which says nothing about the processor. Its permit is released before its caller hears of it.
                     drop(permit);
-                    drop(reply.send(Reply::NotSent("nobody waits for the answer any more".to_owned())));
+                    drop(reply.send(HttpReply::NotSent("nobody waits for the answer any more".to_owned())));
                     return;
                 }
                 let answer = caller.send(call, until).await;
@@ -127,13 +125,13 @@ async fn probe_until_answered(caller: Rc<Caller>) {
         sleep(pause).await;
         if caller.guard.begin_probe() {
             let until = Instant::now() + caller.config.breaker.probe_deadline;
-            let answered = caller.send(Call::probe(), until).await.is_answer();
+            let answered = caller.send(Call::get(caller.probe.to_owned()), until).await.is_answer();
             caller.guard.probed(answered);
         }
     }
 }
 
-fn client(deadline: Duration) -> Client {
+fn client(config: &ProcessorConfig) -> Client {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -144,36 +142,41 @@ fn client(deadline: Duration) -> Client {
         .with_no_client_auth();
     let connector =
         Connector::new().timeout(CONNECT_DEADLINE).conn_keep_alive(KEEP_ALIVE).limit(0).rustls_0_23(Arc::new(tls));
-    Client::builder().connector(connector).timeout(deadline).disable_redirects().finish()
+    let client = Client::builder().connector(connector).timeout(config.deadline).disable_redirects();
+    let client = config.headers.iter().fold(client, |client, (name, value)| client.add_default_header((*name, *value)));
+    client.finish()
 }
 
 struct Caller {
     client: Client,
     config: ProcessorConfig,
+    /// A harmless question: any answer closes the breaker.
+    probe: &'static str,
     guard: Arc<Guard>,
 }
 
 impl Caller {
-    async fn send(&self, call: Call, until: Instant) -> Reply {
+    async fn send(&self, call: Call, until: Instant) -> HttpReply {
         match timeout_at(until, self.exchange(call)).await {
             Ok(reply) => reply,
-            Err(_late) => Reply::Unclear("no whole answer within the deadline".to_owned()),
+            Err(_late) => HttpReply::Unclear("no whole answer within the deadline".to_owned()),
         }
     }
 
-    async fn exchange(&self, call: Call) -> Reply {
+    async fn exchange(&self, call: Call) -> HttpReply {
         let url = format!("{}{}", self.config.base, call.path);
         let key = self.config.key.text();
         let key = key.as_str();
         let (limit, sent) = match call.method {
             Method::Get { limit } => (limit, self.client.get(url).bearer_auth(key).send().await),
-            Method::Post { key: operation, body } => {
-                let sent = self
-                    .client
-                    .post(url)
-                    .bearer_auth(key)
-                    .insert_header(("Idempotency-Key", operation.to_string()))
-                    .insert_header((header::CONTENT_TYPE, "application/json"))
+            Method::Post { key: idempotency_key, content_type, body } => {
+                let request =
+                    self.client.post(url).bearer_auth(key).insert_header((header::CONTENT_TYPE, content_type));
+                let request = match idempotency_key {
+                    Some(key) => request.insert_header(("Idempotency-Key", key)),
+                    None => request,
+                };
+                let sent = request
                     // No copy: it is wiped when it has been written to the connection.
                     .send_body(Bytes::from_owner(body))
                     .await;
@@ -182,13 +185,23 @@ impl Caller {
         };
         match sent {
             Ok(mut response) => match response.body().limit(limit).await {
-                Ok(body) => Reply::Answer { status: response.status().as_u16(), body: body.to_vec() },
-                Err(error) => Reply::Unclear(format!("the answer broke off: {error}")),
+                Ok(body) => HttpReply::Answer {
+                    status: response.status().as_u16(),
+                    retry_after: retry_after(response.headers()),
+                    body: Zeroizing::new(body.to_vec()),
+                },
+                Err(error) => HttpReply::Unclear(format!("the answer broke off: {error}")),
             },
-            Err(error) if never_left(&error) => Reply::NotSent(error.to_string()),
-            Err(error) => Reply::Unclear(error.to_string()),
+            Err(error) if never_left(&error) => HttpReply::NotSent(error.to_string()),
+            Err(error) => HttpReply::Unclear(error.to_string()),
         }
     }
+}
+
+/// The wait that an answer asks for. A date is none: it would be by another clock.
+fn retry_after(headers: &header::HeaderMap) -> Option<Duration> {
+    let seconds: u64 = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(LONGEST_RETRY_AFTER))
 }
 
 /// Only errors from before a connection stood.
@@ -217,20 +230,20 @@ mod tests {
         let guard = Arc::new(Guard::new(&config));
         let (calls, inbox) = mpsc::unbounded_channel();
         let shared = Arc::clone(&guard);
-        std::thread::spawn(move || run(config, shared, inbox));
+        std::thread::spawn(move || run(config, "/", shared, inbox));
         let ask = async |until| {
             let permit = guard.enter(CallKind::Capture, None, Duration::from_secs(60)).await.unwrap();
             let (reply, answer) = oneshot::channel();
             let body = Zeroizing::new(b"{}".to_vec());
-            let call = Call::effect("/v1/captures", UNUSED_KEY.parse().unwrap(), body);
+            let call = Call::post("/v1/captures".to_owned(), Some("key".to_owned()), "application/json", body);
             assert!(calls.send(Job { call, reply, until, permit }).is_ok());
             answer.await.unwrap()
         };
-        assert!(matches!(ask(Instant::now()).await, Reply::NotSent(_)));
+        assert!(matches!(ask(Instant::now()).await, HttpReply::NotSent(_)));
         assert_eq!(guard.health().payments.under_way, 0);
         assert_eq!(processor.accept().unwrap_err().kind(), ErrorKind::WouldBlock, "nobody came");
         // One that is in time arrives, and here nobody answers it.
-        assert!(matches!(ask(Instant::now() + Duration::from_millis(300)).await, Reply::Unclear(_)));
+        assert!(matches!(ask(Instant::now() + Duration::from_millis(300)).await, HttpReply::Unclear(_)));
         assert!(processor.accept().is_ok());
     }
 }

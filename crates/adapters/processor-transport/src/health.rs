@@ -51,15 +51,24 @@ pub struct OutcomeCount {
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CallKind {
+pub enum CallKind {
+    /// To reserve money.
     Authorize,
+    /// To take it.
     Capture,
+    /// To release it.
     Void,
+    /// To give it back.
     Refund,
+    /// What became of something.
     Status,
+    /// To refuse a key for ever.
     Abandon,
+    /// A page of the journal.
     Journal,
+    /// A page of stored cards.
     ListCredentials,
+    /// To delete a stored card.
     DeleteCredential,
 }
 
@@ -91,7 +100,7 @@ impl CallKind {
     }
 
     /// Whether money moves; everything else is a question.
-    pub(crate) const fn is_payment(self) -> bool {
+    pub const fn is_payment(self) -> bool {
         matches!(self, Self::Authorize | Self::Capture | Self::Void | Self::Refund)
     }
 
@@ -109,16 +118,16 @@ impl CallKind {
 }
 
 /// Our own guard did not let it pass.
-pub(crate) const HELD_BACK: &str = "held_back";
+pub const HELD_BACK: &str = "held_back";
 /// Our own guard did not let it pass, because its merchant has its share.
 const OVER_SHARE: &str = "over_share";
 /// A page of the journal.
-pub(crate) const READ: &str = "read";
+pub const READ: &str = "read";
 /// No page of the journal.
-pub(crate) const UNREACHABLE: &str = "unreachable";
+pub const UNREACHABLE: &str = "unreachable";
 
 /// The word for what our own guard did not let pass.
-pub(crate) const fn of_held_back(held_back: HeldBack) -> &'static str {
+pub const fn of_held_back(held_back: HeldBack) -> &'static str {
     match held_back {
         HeldBack::Open | HeldBack::Full => HELD_BACK,
         HeldBack::Share => OVER_SHARE,
@@ -126,7 +135,7 @@ pub(crate) const fn of_held_back(held_back: HeldBack) -> &'static str {
 }
 
 /// The word for an answer to a payment.
-pub(crate) const fn of_effect(answer: &ProcessorReply) -> &'static str {
+pub const fn of_effect(answer: &ProcessorReply) -> &'static str {
     match answer {
         ProcessorReply::Approved { .. } => "approved",
         ProcessorReply::Declined { .. } => "declined",
@@ -138,7 +147,7 @@ pub(crate) const fn of_effect(answer: &ProcessorReply) -> &'static str {
 }
 
 /// The word for an answer to a question.
-pub(crate) const fn of_status(answer: &StatusReply) -> &'static str {
+pub const fn of_status(answer: &StatusReply) -> &'static str {
     match answer {
         StatusReply::Known(_) => "known",
         StatusReply::Absent => "absent",
@@ -147,7 +156,7 @@ pub(crate) const fn of_status(answer: &StatusReply) -> &'static str {
 }
 
 /// The word for an answer to a deletion.
-pub(crate) const fn of_deletion(answer: &CredentialDeletion) -> &'static str {
+pub const fn of_deletion(answer: &CredentialDeletion) -> &'static str {
     match answer {
         CredentialDeletion::Gone => "deleted",
         CredentialDeletion::Unknown { .. } => "unknown",

@@ -13,11 +13,14 @@ use crate::health::{CallKind, Outcomes, ProcessorHealth};
 
 /// Why a call was not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum HeldBack {
+pub enum HeldBack {
+    /// It answers nobody.
     #[error("the processor answers nobody; calls are held back until it does")]
     Open,
+    /// All places are taken, for too long.
     #[error("too many calls to the processor are under way")]
     Full,
+    /// The merchant has its share of them.
     #[error("this merchant has as many calls to the processor under way as one may have")]
     Share,
 }

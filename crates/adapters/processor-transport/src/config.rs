@@ -72,6 +72,8 @@ pub struct ProcessorConfig {
     pub(crate) deadline: Duration,
     pub(crate) limits: CallLimits,
     pub(crate) breaker: ProcessorBreakerRules,
+    /// What every call says besides.
+    pub(crate) headers: Vec<(&'static str, &'static str)>,
 }
 
 impl fmt::Debug for ProcessorConfig {
@@ -107,7 +109,15 @@ impl ProcessorConfig {
             deadline,
             limits: CallLimits::default(),
             breaker: ProcessorBreakerRules::default(),
+            headers: Vec::new(),
         })
+    }
+
+    /// The same with one more header in every call.
+    #[must_use]
+    pub fn with_header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.headers.push((name, value));
+        self
     }
 
     /// The same with other limits of calls; at least one each.

@@ -1,0 +1,41 @@
+//! The names that we give and that Stripe keeps.
+
+/// Our operation's id, in the metadata of an intent or a refund.
+pub(crate) const OPERATION: &str = "dropin_operation";
+/// The Order's id.
+pub(crate) const ORDER: &str = "dropin_order";
+/// The merchant's id.
+pub(crate) const MERCHANT: &str = "dropin_merchant";
+/// The id of the operation that captured it.
+pub(crate) const CAPTURE: &str = "dropin_capture";
+/// The currency of a verification that charges nothing.
+pub(crate) const CURRENCY: &str = "dropin_currency";
+/// Its card is stored.
+pub(crate) const STORES: &str = "dropin_stores";
+/// It is paid with a stored card.
+pub(crate) const PAYS_STORED: &str = "dropin_pays_stored";
+
+/// Why we cancel an intent, in one of the words that Stripe knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CancellationReason {
+    /// Its key is refused for ever, or its page closed.
+    Abandoned,
+    /// What it reserved is released.
+    Voided,
+}
+
+impl CancellationReason {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Abandoned => "abandoned",
+            Self::Voided => "requested_by_customer",
+        }
+    }
+
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        [Self::Abandoned, Self::Voided].into_iter().find(|reason| reason.as_str() == text)
+    }
+}
+
+/// A method of the catalogue without a card that is paid on a page: its id, Stripe's word for it, and whether it can be captured later.
+pub(crate) const PAGE_METHODS: &[(&str, &str, bool)] = &[("IDEAL", "ideal", false), ("PAYPAL", "paypal", true)];

@@ -1,0 +1,102 @@
+#![doc = include_str!("../README.md")]
+#![deny(missing_docs)]
+
+mod breaker;
+mod bulkhead;
+mod client;
+mod config;
+mod guard;
+pub mod health;
+mod measure;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use dropin_kernel::MerchantId;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, timeout_at};
+
+use crate::client::Job;
+use crate::guard::Guard;
+use crate::health::{CallKind, ProcessorHealth};
+
+pub use crate::breaker::{BreakerState, ProcessorBreakerRules};
+pub use crate::client::{Call, HttpReply};
+pub use crate::config::{CallLimits, ProcessorConfig, ProcessorConfigError, ProcessorKey};
+pub use crate::guard::HeldBack;
+
+/// How much longer than the deadline the other thread is waited for; it keeps the deadline itself.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// The client: awc is bound to one thread, so it lives on its own and is reached through a channel. A guard stands before it: so many
+/// calls at once and no more, and none while the processor answers nobody.
+#[derive(Debug, Clone)]
+pub struct Transport {
+    /// As many calls as the guard lets pass.
+    calls: mpsc::UnboundedSender<Job>,
+    guard: Arc<Guard>,
+    key: Arc<ProcessorKey>,
+    deadline: Duration,
+}
+
+impl Transport {
+    /// Starts the client's thread; it ends when the last clone is dropped. `probe` is the path of a harmless question: any answer to it is life.
+    ///
+    /// # Errors
+    /// [`ProcessorConfigError::Start`].
+    pub fn start(config: ProcessorConfig, probe: &'static str) -> Result<Self, ProcessorConfigError> {
+        let (calls, inbox) = mpsc::unbounded_channel();
+        let (guard, key, deadline) = (Arc::new(Guard::new(&config)), config.key.clone(), config.deadline);
+        let shared = Arc::clone(&guard);
+        std::thread::Builder::new()
+            .name("processor-client".to_owned())
+            .spawn(move || client::run(config, probe, shared, inbox))
+            .map_err(|error| ProcessorConfigError::Start(error.to_string()))?;
+        Ok(Self { calls, guard, key, deadline })
+    }
+
+    /// The key that the processor knows us by, to replace it.
+    pub fn key(&self) -> Arc<ProcessorKey> {
+        self.key.clone()
+    }
+
+    /// How things stand with the processor; cheap enough for every look at the metrics.
+    pub fn health(&self) -> ProcessorHealth {
+        self.guard.health()
+    }
+
+    /// When a call that begins now has to have ended.
+    pub fn deadline(&self) -> Instant {
+        Instant::now() + self.deadline
+    }
+
+    /// Makes one call. Never waits much longer than until `until`, whatever happens on the other thread.
+    ///
+    /// # Errors
+    /// [`HeldBack`]: the guard did not let it pass, and surely nothing was sent.
+    pub async fn call(
+        &self,
+        asked: CallKind,
+        merchant: Option<MerchantId>,
+        until: Instant,
+        call: Call,
+    ) -> Result<HttpReply, HeldBack> {
+        // A call that is held back is still in our hands: it was surely not sent. Half of the time is left for one that passes.
+        let patience = until.saturating_duration_since(Instant::now()) / 2;
+        let permit = self.guard.enter(asked, merchant, patience).await?;
+        let (reply, answer) = oneshot::channel();
+        if self.calls.send(Job { call, reply, until, permit }).is_err() {
+            return Ok(HttpReply::NotSent("the processor client has stopped".to_owned()));
+        }
+        Ok(match timeout_at(until + GRACE, answer).await {
+            Ok(Ok(reply)) => reply,
+            Ok(Err(_dropped)) => HttpReply::Unclear("the processor client dropped the call".to_owned()),
+            Err(_late) => HttpReply::Unclear("the processor client did not answer in time".to_owned()),
+        })
+    }
+
+    /// Counts how what was asked ended, in one of the words of [`health`].
+    pub fn count(&self, asked: CallKind, outcome: &'static str) {
+        self.guard.outcomes.count(asked, outcome);
+    }
+}

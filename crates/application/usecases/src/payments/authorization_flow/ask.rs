@@ -1,0 +1,78 @@
+//! Asking for an authorization (docs/SPECIFICATION.md#processor-reference).
+
+use std::time::Instant;
+
+use dropin_order::ProcessorReference;
+use dropin_ports::{Applied, AuthorizeRequest, PaymentMethodData, ProcessorReply, Registration};
+use dropin_risk::Decision;
+
+use super::{AuthorizationFlow, Prepared};
+
+impl AuthorizationFlow<'_> {
+    /// Asks for the authorization, once; where the processor names such things itself, after what it calls this one was committed.
+    pub(super) async fn ask(
+        &self,
+        prepared: &mut Prepared,
+        method_data: PaymentMethodData,
+        decision: Decision,
+    ) -> ProcessorReply {
+        let is_card = !matches!(method_data, PaymentMethodData::Method(_));
+        let mut request = self.request(prepared, method_data, decision);
+        let begun = Instant::now();
+        match self.register(&request).await {
+            Ok(None) => {}
+            Ok(Some(reference)) => {
+                let operation = prepared.payment.operation.clone().known_as(reference);
+                request.reference = operation.reference.clone();
+                prepared.payment.operation = operation;
+            }
+            Err(refusal) => return refusal,
+        }
+        let answer = self.payments.processor.authorize(request).await;
+        if is_card && matches!(answer, ProcessorReply::Declined { .. } | ProcessorReply::Approved { .. }) {
+            self.payments.screening.answered_after(begun.elapsed());
+        }
+        answer
+    }
+
+    /// Has the processor write the authorization down, and commits what it calls it, where it names such things: nothing is asked for that could not be
+    /// found again. The answer, when the processor must not be asked for the money.
+    async fn register(&self, request: &AuthorizeRequest) -> Result<Option<ProcessorReference>, ProcessorReply> {
+        let not_asked = |why: &str| {
+            let operation = request.key.to_string();
+            log::warn!(operation = operation.as_str(), why; "an authorization is not asked for: nothing was reserved");
+            ProcessorReply::NotSent
+        };
+        let reference = match self.payments.processor.register(request).await {
+            Registration::Unneeded => return Ok(None),
+            Registration::Registered(reference) => reference,
+            Registration::Declined { reason, retryable } => {
+                return Err(ProcessorReply::Declined { reason, retryable, credential: None });
+            }
+            Registration::NotRegistered { why } => return Err(not_asked(&why)),
+        };
+        match self.payments.store.keep_reference(request.key, &reference).await {
+            Ok(Applied::Done) => Ok(Some(reference)),
+            Ok(Applied::Stale) => Err(not_asked("the settler has taken it over")),
+            // It may be kept or not: nobody else asks for the money, so there is none in either case.
+            Err(error) => Err(not_asked(&error.to_string())),
+        }
+    }
+
+    fn request(&self, prepared: &Prepared, method_data: PaymentMethodData, decision: Decision) -> AuthorizeRequest {
+        let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
+        AuthorizeRequest {
+            key: operation.id,
+            merchant_id: order.merchant_id,
+            reference: None,
+            order_id: order.id,
+            amount: operation.amount,
+            method_data,
+            store: prepared.payment.contract.as_ref().filter(|_| !prepared.payment.is_charge).map(|one| one.kind),
+            payment_reference: order.transfer_reference.clone(),
+            return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
+            country: Some(prepared.country.clone()),
+            challenge: decision.asks_authentication(),
+        }
+    }
+}

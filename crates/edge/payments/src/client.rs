@@ -1,0 +1,125 @@
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dropin_boot::ProcessorKind;
+use dropin_ports::{
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, Metric, MetricSource,
+    OperationQuery, Processor, ProcessorJournal, ProcessorReply, RefundRequest, Registration, StatusReply,
+    StoredCredentialList, VoidRequest,
+};
+use dropin_processor_http::HttpProcessor;
+use dropin_processor_stripe::{KeyCheck, StripeProcessor};
+use dropin_processor_transport::{ProcessorConfig, ProcessorConfigError, ProcessorKey};
+
+/// A client of the configured processor: the one place that knows which there are.
+#[derive(Debug, Clone)]
+pub enum ProcessorClient {
+    /// One that speaks the sandbox processor's API.
+    Sandbox(HttpProcessor),
+    /// Stripe.
+    Stripe(StripeProcessor),
+}
+
+impl ProcessorClient {
+    /// Starts a client of a processor of this kind.
+    ///
+    /// # Errors
+    /// [`ProcessorConfigError::Start`].
+    pub fn start(kind: ProcessorKind, config: ProcessorConfig) -> Result<Self, ProcessorConfigError> {
+        match kind {
+            ProcessorKind::Sandbox => HttpProcessor::start(config).map(Self::Sandbox),
+            ProcessorKind::Stripe => StripeProcessor::start(config).map(Self::Stripe),
+        }
+    }
+
+    /// The key that the processor knows us by, to replace it.
+    pub fn key(&self) -> Arc<ProcessorKey> {
+        match self {
+            Self::Sandbox(client) => client.key(),
+            Self::Stripe(client) => client.key(),
+        }
+    }
+
+    /// Asks whether the processor accepts the key, where it has a question for that.
+    ///
+    /// # Errors
+    /// What to do about it.
+    pub async fn check_key(&self) -> Result<(), String> {
+        let Self::Stripe(client) = self else { return Ok(()) };
+        match client.check_key().await {
+            KeyCheck::Accepted => Ok(()),
+            KeyCheck::Refused => Err("Stripe does not accept the key: put one that is not revoked into PROCESSOR_KEY_FILE or PROCESSOR_KEY; \
+                until then every payment fails, and nothing is charged"
+                .to_owned()),
+            KeyCheck::Unknown { why } => Err(format!("Stripe was asked whether it accepts the key, and did not say: {why}")),
+        }
+    }
+
+    /// Its journal, where it has one.
+    pub fn journal(&self) -> Option<Arc<dyn ProcessorJournal>> {
+        match self {
+            Self::Sandbox(client) => Some(Arc::new(client.clone())),
+            Self::Stripe(_) => None,
+        }
+    }
+
+    /// Its list of stored cards, where it has one.
+    pub fn credential_list(&self) -> Option<Arc<dyn StoredCredentialList>> {
+        match self {
+            Self::Sandbox(client) => Some(Arc::new(client.clone())),
+            Self::Stripe(_) => None,
+        }
+    }
+
+    fn processor(&self) -> &dyn Processor {
+        match self {
+            Self::Sandbox(client) => client,
+            Self::Stripe(client) => client,
+        }
+    }
+}
+
+#[async_trait]
+impl Processor for ProcessorClient {
+    async fn register(&self, request: &AuthorizeRequest) -> Registration {
+        self.processor().register(request).await
+    }
+
+    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
+        self.processor().authorize(request).await
+    }
+
+    async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
+        self.processor().capture(request).await
+    }
+
+    async fn void(&self, request: VoidRequest) -> ProcessorReply {
+        self.processor().void(request).await
+    }
+
+    async fn refund(&self, request: RefundRequest) -> ProcessorReply {
+        self.processor().refund(request).await
+    }
+
+    async fn status(&self, question: OperationQuery) -> StatusReply {
+        self.processor().status(question).await
+    }
+
+    async fn abandon(&self, question: OperationQuery) -> StatusReply {
+        self.processor().abandon(question).await
+    }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        self.processor().delete_credential(request).await
+    }
+}
+
+#[async_trait]
+impl MetricSource for ProcessorClient {
+    async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
+        match self {
+            Self::Sandbox(client) => client.collect_metrics().await,
+            Self::Stripe(client) => client.collect_metrics().await,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+ALTER TABLE processor_op DROP COLUMN processor_reference;
