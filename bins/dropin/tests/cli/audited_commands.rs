@@ -53,6 +53,7 @@ pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("rates show", &[]),
     ("screening check", &[]),
     ("screening dry-run", &[]),
+    ("screening report", &[]),
     ("screening rules", &["MERCHANT_CHANGE"]),
     ("assets list", &[]),
     ("assets verify", &[]),

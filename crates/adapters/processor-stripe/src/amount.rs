@@ -18,7 +18,12 @@ enum Unit {
 }
 
 /// The currencies whose amounts are not simply in minor units.
-const SPECIAL: &[(Currency, Unit)] = &[(Currency::Isk, Unit::Hundredth), (Currency::Kwd, Unit::LastDigitZero)];
+const SPECIAL: &[(Currency, Unit)] = &[
+    (Currency::Isk, Unit::Hundredth),
+    (Currency::Bhd, Unit::LastDigitZero),
+    (Currency::Kwd, Unit::LastDigitZero),
+    (Currency::Omr, Unit::LastDigitZero),
+];
 
 fn unit(currency: Currency) -> Unit {
     SPECIAL.iter().find(|(special, _)| *special == currency).map_or(Unit::Same, |(_, unit)| *unit)
