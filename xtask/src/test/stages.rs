@@ -126,7 +126,7 @@ fn package_tests(run: &mut Run, packages: &[String]) -> Outcome<()> {
     if std::env::var_os(THREADS_VARIABLE).is_none() {
         // The long ones wait: for a program to start, a page to settle, a lock to be released. With two for each core the cores were idle for half of the end-to-end tests.
         let cores = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
-        command.env(THREADS_VARIABLE, (4 * cores).to_string());
+        command.env(THREADS_VARIABLE, (3 * cores).to_string());
     }
     run.tests(&mut command)
 }

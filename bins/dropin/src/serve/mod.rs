@@ -61,7 +61,8 @@ pub(crate) async fn run(cli: &Cli) -> Result<ExitCode, Failure> {
     // Our own calls follow the file too. Both do for as long as this process runs.
     let followed = processor.clone().map(Arc::new);
     if let Some(processor) = &followed {
-        plan::processor_args(cli).follow_key(processor, |processor, key| processor.replace_key(key))?;
+        plan::processor_args(cli)
+            .follow_key(processor, cli.mode.mode(), |processor, key| processor.replace_key(key))?;
     }
     let store = match parts.need_store() {
         true => Some(cli.store.open(Role::Service)?),

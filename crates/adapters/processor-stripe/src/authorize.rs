@@ -8,7 +8,7 @@ use dropin_ports::{AuthorizeRequest, PaymentMethodData, ProcessorReply, Verifica
 use zeroize::Zeroizing;
 
 use crate::asking::{Asking, Said};
-use crate::follow::{cancel, read_intent};
+use crate::follow::{cancel, close, read_intent};
 use crate::form::form;
 use crate::names::{CancellationReason, PAGE_METHODS};
 use crate::object::{Identified, Intent};
@@ -92,7 +92,14 @@ impl Confirmation {
                 Known::Nothing => self.give_up(asking, DeclineReason::AuthenticationFailed).await,
                 Known::Senseless(why) => unknown(why),
             },
-            Said::Refused { error, .. } if error.is_of_type("card_error") => refused(&error, self.pays_stored()),
+            Said::Refused { error, .. } if error.is_of_type("card_error") => {
+                match close(asking, &self.intent, self.key, refused(&error, self.pays_stored())).await {
+                    Ok(Known::Reply(reply)) => reply,
+                    Ok(Known::Nothing) => unknown("declined, and not cancelled"),
+                    Ok(Known::Senseless(why)) => unknown(why),
+                    Err(why) => unknown(why),
+                }
+            }
             Said::Refused { error, .. } => {
                 let (operation, error) = (self.key.to_string(), error.words());
                 log::warn!(operation = operation.as_str(), error = error.as_str(); "Stripe refuses to confirm");

@@ -45,6 +45,45 @@ pub(crate) async fn cancel(asking: &Asking<'_>, intent: &IntentReference, reason
     asking.post(&intent.act("cancel"), None, &fields).await
 }
 
+/// Reads what became of an authorization. One that was declined is closed before anybody hears so: until then its page's address could confirm it anew.
+async fn read_authorization(asking: &Asking<'_>, intent: &IntentReference, key: OpId) -> Result<Known, String> {
+    let mut is_alive = false;
+    let read = |found: &Intent| {
+        is_alive = found.status == "requires_payment_method";
+        of_authorization(found, key)
+    };
+    match read_intent(asking, intent, read).await? {
+        Known::Reply(reply @ ProcessorReply::Declined { .. }) if is_alive => close(asking, intent, key, reply).await,
+        known => Ok(known),
+    }
+}
+
+/// Cancels an intent that was declined; `reply` stands for what became of it, unless it was paid meanwhile.
+pub(crate) async fn close(
+    asking: &Asking<'_>,
+    intent: &IntentReference,
+    key: OpId,
+    reply: ProcessorReply,
+) -> Result<Known, String> {
+    match cancel(asking, intent, CancellationReason::Abandoned).await {
+        Said::Object(found) if found.status == "canceled" => Ok(reply.into()),
+        Said::Object(_other) => Err("it is not cancelled".to_owned()),
+        Said::Refused { status: 400, .. } => {
+            match read_intent(asking, intent, |found| of_authorization(found, key)).await? {
+                // Cancelled before.
+                Known::Reply(ProcessorReply::Declined { .. } | ProcessorReply::Abandoned) => Ok(reply.into()),
+                known => Ok(known),
+            }
+        }
+        said => Err(said.why()),
+    }
+}
+
+/// A capture that cannot be as it was asked for; another one can.
+fn declined_for_now() -> ProcessorReply {
+    ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: true, credential: None }
+}
+
 fn reply(known: Known) -> ProcessorReply {
     match known {
         Known::Reply(reply) => reply,
@@ -65,7 +104,7 @@ fn status_reply(known: Result<Known, String>) -> StatusReply {
 pub(crate) async fn capture(asking: &Asking<'_>, request: &CaptureRequest) -> ProcessorReply {
     let Some(intent) = intent_of(request.reference.as_ref()) else { return unknown(NAMELESS) };
     let Some(units) = to_units(&request.amount).filter(|_| intent.kind == IntentKind::Payment) else {
-        return declined(DeclineReason::Generic);
+        return declined_for_now();
     };
     let (key, units) = (request.key.to_string(), units.to_string());
     let metadata = format!("metadata[{CAPTURE}]");
@@ -74,9 +113,9 @@ pub(crate) async fn capture(asking: &Asking<'_>, request: &CaptureRequest) -> Pr
     match asking.post::<Intent>(&intent.act("capture"), Some(&format!("{key}-capture")), &fields).await {
         Said::Object(found) => reply(read(&found)),
         Said::Refused { error, .. } if error.is_of_type("card_error") => refused(&error, false),
-        Said::Refused { status: 400, error } => match read_intent(asking, &intent, read).await {
-            // The same capture before this one is the answer; else it is refused for what it asks for.
-            Ok(Known::Nothing) => refused(&error, false),
+        Said::Refused { status: 400, .. } => match read_intent(asking, &intent, read).await {
+            // The same capture before this one is the answer; else it is refused for what it asks for, and the money is reserved still.
+            Ok(Known::Nothing) => declined_for_now(),
             Ok(known) => reply(known),
             Err(why) => unknown(why),
         },
@@ -153,7 +192,7 @@ pub(crate) async fn status(asking: &Asking<'_>, question: &OperationQuery) -> St
         };
     };
     match kind {
-        OpKind::Authorize => status_reply(read_intent(asking, &intent, |found| of_authorization(found, *key)).await),
+        OpKind::Authorize => status_reply(read_authorization(asking, &intent, *key).await),
         OpKind::Refund => status_reply(find_refund(asking, &intent, *key).await),
         OpKind::Capture | OpKind::Void => {
             let known = read_intent(asking, &intent, |found| {
@@ -179,7 +218,7 @@ pub(crate) async fn abandon(asking: &Asking<'_>, question: &OperationQuery) -> S
         };
     };
     let read = |found: &Intent| of_authorization(found, question.key);
-    let known = read_intent(asking, &intent, read).await;
+    let known = read_authorization(asking, &intent, question.key).await;
     let can_be_paid =
         matches!(&known, Ok(Known::Nothing | Known::Reply(ProcessorReply::Pending(Waiting::Shopper { .. }))));
     if !can_be_paid {

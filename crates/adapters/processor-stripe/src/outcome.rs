@@ -91,6 +91,10 @@ fn page(intent: &Intent) -> Option<String> {
 /// Why nothing can be paid any more.
 fn cancelled(intent: &Intent) -> ProcessorReply {
     let was_asked = intent.payment_method.is_some();
+    // Cancelled because it had been declined.
+    if let Some(error) = &intent.last_payment_error {
+        return refused(error, intent.metadata.contains_key(PAYS_STORED));
+    }
     match intent.cancellation_reason.as_deref().and_then(CancellationReason::of) {
         Some(CancellationReason::Abandoned) if was_asked => declined(DeclineReason::PageClosed),
         Some(CancellationReason::Abandoned) => ProcessorReply::Abandoned,

@@ -227,9 +227,15 @@ pub trait PaymentStore: Send + Sync {
     /// request's key for it.
     async fn prepare_authorization(&self, prepare: PrepareAuthorization) -> Result<AuthorizationPrepared, StoreError>;
 
-    /// Keeps the processor's own id of an authorization that was prepared and that nobody has taken over: the processor may be asked for it afterwards.
+    /// Keeps the processor's own id of an authorization that was prepared and that nobody has taken over, and leaves it alone until `due_at`: the
+    /// processor may be asked for it afterwards.
     /// `Stale` when somebody has taken it over, or has kept one before: then it must not be asked.
-    async fn keep_reference(&self, authorization: OpId, reference: &ProcessorReference) -> Result<Applied, StoreError>;
+    async fn keep_reference(
+        &self,
+        authorization: OpId,
+        reference: &ProcessorReference,
+        due_at: Timestamp,
+    ) -> Result<Applied, StoreError>;
 
     /// In one transaction: change the Order, insert the operation and the refund, and take the request's key for the operation.
     async fn change_order(&self, change: ChangeOrder) -> Result<OrderChanged, StoreError>;

@@ -88,19 +88,21 @@ impl ProcessorArgs {
         secret(variable, self.processor_key_file.as_deref())?.ok_or(ConfigError::MissingSecret { variable })
     }
 
-    /// Calls `replace` with the key that PROCESSOR_KEY_FILE holds each time it has changed, for as long as `owner` lives. A file that cannot be used is
-    /// logged, and changes nothing.
+    /// Calls `replace` with the key that PROCESSOR_KEY_FILE holds each time it has changed, for as long as `owner` lives. A file that cannot be used, or
+    /// whose key is none for this mode, is logged, and changes nothing.
     ///
     /// # Errors
     /// The system gives no thread.
     pub fn follow_key<T: Send + Sync + 'static>(
         &self,
         owner: &Arc<T>,
+        mode: Mode,
         replace: impl Fn(&T, String) + Send + 'static,
     ) -> io::Result<()> {
         let Some(file) = self.processor_key_file.clone() else { return Ok(()) };
         let settings = self.clone();
-        watch("processor-key", vec![file], owner, move |owner| match settings.key() {
+        let usable = move || settings.key().and_then(|key| settings.processor.check_key(&key, mode).map(|()| key));
+        watch("processor-key", vec![file], owner, move |owner| match usable() {
             Ok(key) => {
                 replace(owner, key.expose().to_owned());
                 log::info!("read PROCESSOR_KEY_FILE again: calls to the processor use its key");
@@ -267,7 +269,7 @@ mod tests {
         put(&file, "one", 0o600);
         let args = ProcessorArgs { processor_key_file: Some(file.clone()), ..args() };
         let used = Arc::new(std::sync::Mutex::new(args.key().unwrap().expose().to_owned()));
-        args.follow_key(&used, |used, key| *used.lock().unwrap() = key).unwrap();
+        args.follow_key(&used, Mode::Sandbox, |used, key| *used.lock().unwrap() = key).unwrap();
         put(&file, "two", 0o600);
         until("the new key", || *used.lock().unwrap() == "two");
         for (text, mode) in [("three", 0o644), ("", 0o600)] {
@@ -277,5 +279,20 @@ mod tests {
         }
         fs::write(&file, "four").unwrap();
         until("the mended key", || *used.lock().unwrap() == "four");
+    }
+
+    #[test]
+    fn a_key_of_the_other_mode_takes_no_ones_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key");
+        put(&file, "sk_test_one", 0o600);
+        let args = ProcessorArgs { processor: ProcessorKind::Stripe, processor_key_file: Some(file.clone()), ..args() };
+        let used = Arc::new(std::sync::Mutex::new("sk_test_one".to_owned()));
+        args.follow_key(&used, Mode::Sandbox, |used, key| *used.lock().unwrap() = key).unwrap();
+        put(&file, "sk_live_two", 0o600);
+        std::thread::sleep(Duration::from_millis(1_500));
+        assert_eq!(*used.lock().unwrap(), "sk_test_one");
+        put(&file, "sk_test_three", 0o600);
+        until("the new key of this mode", || *used.lock().unwrap() == "sk_test_three");
     }
 }

@@ -71,7 +71,7 @@ impl PaymentArgs {
             })
             .with_breaker(ProcessorBreakerRules::of(limits.processor_failures, limits.pause()));
         let client = Arc::new(ProcessorClient::start(processor.processor, config)?);
-        processor.follow_key(&client.key(), |key, text| key.replace(text))?;
+        processor.follow_key(&client.key(), mode, |key, text| key.replace(text))?;
         Ok(client)
     }
 }

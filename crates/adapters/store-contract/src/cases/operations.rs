@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use dropin_kernel::OpId;
-use dropin_order::{OpState, ProcessorReference};
+use dropin_order::{OpState, Operation, ProcessorReference};
 use dropin_ports::{Applied, ClaimedOperation, OrderChanged, Settled};
 
 use crate::Harness;
@@ -105,7 +105,7 @@ pub async fn open_operations_are_listed_oldest_first(harness: Arc<Harness>) {
     assert_eq!(harness.payments.list_open_operations(10).await, Ok(vec![]));
     let ids = due(&harness, &[300, 100, 200, 400]).await;
     harness.payments.settle(outcome(ids[1], OpState::Declined, at(100))).await.unwrap();
-    let listed = |found: Vec<dropin_order::Operation>| found.into_iter().map(|one| one.id).collect::<Vec<_>>();
+    let listed = |found: Vec<Operation>| found.into_iter().map(|one| one.id).collect::<Vec<_>>();
     let all = harness.payments.list_open_operations(10).await.unwrap();
     assert_eq!(listed(all.clone()), [ids[0], ids[2], ids[3]], "in the order they were written down");
     assert_eq!(harness.payments.find_payment(ids[0]).await.unwrap().map(|found| found.operation), Some(all[0].clone()));
@@ -120,12 +120,13 @@ fn reference(text: &str) -> ProcessorReference {
 pub async fn a_reference_is_kept_once_by_whoever_prepared_the_authorization(harness: Arc<Harness>) {
     let (merchant, _) = harness.merchant().await;
     let (first, other) = (reference("pi_1"), reference("pi_2"));
-    let keep = async |id, reference| harness.payments.keep_reference(id, reference).await;
+    let keep = async |id, reference| harness.payments.keep_reference(id, reference, at(9_000)).await;
     assert_eq!(keep(OpId::new(fresh()), &first).await, Ok(Applied::Stale), "there is no such operation");
     let held = harness.submitted(merchant.id).await.operation;
     assert_eq!(keep(held.id, &first).await, Ok(Applied::Done));
     assert_eq!(keep(held.id, &other).await, Ok(Applied::Stale), "it has one");
-    assert_eq!(harness.payment(held.id).await.operation, held.known_as(first.clone()), "and nothing else changed");
+    let kept = Operation { due_at: at(9_000), ..held.known_as(first.clone()) };
+    assert_eq!(harness.payment(kept.id).await.operation, kept, "and nothing else changed");
     let ended = harness.submitted(merchant.id).await.operation.id;
     harness.payments.settle(outcome(ended, OpState::Abandoned, at(20))).await.unwrap();
     let taken_over = harness.submitted(merchant.id).await.operation.id;
@@ -143,7 +144,7 @@ pub async fn what_follows_carries_the_reference_of_its_authorization(harness: Ar
     // Written with the outcome that it follows from, and by itself.
     for follows_at_once in [true, false] {
         let id = harness.submitted(merchant.id).await.operation.id;
-        assert_eq!(harness.payments.keep_reference(id, &known).await, Ok(Applied::Done));
+        assert_eq!(harness.payments.keep_reference(id, &known, at(10)).await, Ok(Applied::Done));
         let payment = harness.payment(id).await;
         if follows_at_once {
             let next = payment.operation.capture(OpId::new(fresh()), payment.operation.amount, at(20), at(30));

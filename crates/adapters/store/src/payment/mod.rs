@@ -34,9 +34,14 @@ impl PaymentStore for Store {
         self.run_batched(Preparation(prepare)).await
     }
 
-    async fn keep_reference(&self, authorization: OpId, reference: &ProcessorReference) -> Result<Applied, StoreError> {
+    async fn keep_reference(
+        &self,
+        authorization: OpId,
+        reference: &ProcessorReference,
+        due_at: Timestamp,
+    ) -> Result<Applied, StoreError> {
         let reference = reference.clone();
-        self.write(move |connection| operation::keep_reference(connection, authorization, &reference)).await
+        self.write(move |connection| operation::keep_reference(connection, authorization, &reference, due_at)).await
     }
 
     async fn change_order(&self, change: ChangeOrder) -> Result<OrderChanged, StoreError> {

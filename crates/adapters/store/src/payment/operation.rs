@@ -74,12 +74,12 @@ const POSTPONE: &str = "UPDATE processor_op SET state = ?, due_at = ?, tries = t
 
 statement! {
     /// Keeps the processor's own id of an authorization that its maker still holds.
-    KeepReference<'a> { reference: &'a str => Text, id: Id => SqlId, }
+    KeepReference<'a> { reference: &'a str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, }
     postgres KEEP_REFERENCE;
     sqlite KEEP_REFERENCE;
 }
 
-const KEEP_REFERENCE: &str = "UPDATE processor_op SET processor_reference = ? \
+const KEEP_REFERENCE: &str = "UPDATE processor_op SET processor_reference = ?, due_at = ? \
     WHERE id = ? AND kind = 'AUTHORIZE' AND state = 'PREPARED' AND epoch = 0 AND processor_reference IS NULL";
 
 macro_rules! due {
@@ -195,8 +195,9 @@ pub(super) fn keep_reference(
     connection: &mut AnyConnection,
     authorization: OpId,
     reference: &ProcessorReference,
+    due_at: Timestamp,
 ) -> Result<TxOutcome<Applied>, Fault> {
-    let keep = KeepReference { reference: reference.as_str(), id: Id(authorization.uuid()) };
+    let keep = KeepReference { reference: reference.as_str(), due_at: Instant(due_at), id: Id(authorization.uuid()) };
     Ok(match on_each!(connection, inner => keep.execute(inner))? {
         0 => TxOutcome::Rollback(Applied::Stale),
         _ => TxOutcome::Commit(Applied::Done),

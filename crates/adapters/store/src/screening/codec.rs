@@ -13,7 +13,13 @@ const COUNTS_FORMAT: u8 = 2;
 
 /// The counts as they are stored. Of each window the buckets follow each other by how many buckets lie between.
 pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
-    let mut bytes = vec![COUNTS_FORMAT];
+    // Programs of before read the format without them.
+    let has_alarms = counts
+        .buckets
+        .values()
+        .flat_map(|buckets| buckets.values())
+        .any(|counted| 0 < counted.alarm_challenges + counted.alarm_passes);
+    let mut bytes = vec![if has_alarms { COUNTS_FORMAT } else { FORMAT }];
     for window in VelocityWindow::ALL {
         let buckets = counts.buckets.get(&window);
         put(&mut bytes, buckets.map_or(0, |buckets| size(buckets.len())));
@@ -23,6 +29,7 @@ pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
             put(&mut bytes, number.wrapping_sub(before).cast_unsigned());
             before = number;
             let of_alarms = [counted.alarm_challenges, counted.alarm_passes];
+            let of_alarms = of_alarms.into_iter().filter(|_| has_alarms);
             for count in [counted.tries, counted.declines, counted.blocks].into_iter().chain(of_alarms) {
                 put(&mut bytes, count.into());
             }

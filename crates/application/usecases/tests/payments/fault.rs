@@ -111,7 +111,7 @@ macro_rules! faulty {
 faulty! {
     PaymentStore {
         fn prepare_authorization(prepare: PrepareAuthorization) -> AuthorizationPrepared;
-        fn keep_reference(authorization: OpId, reference: &ProcessorReference) -> Applied;
+        fn keep_reference(authorization: OpId, reference: &ProcessorReference, due_at: Timestamp) -> Applied;
         fn change_order(change: ChangeOrder) -> OrderChanged;
         fn settle(settlement: Settlement) -> Settled;
         fn find_payment(operation: OpId) -> Option<Payment>;

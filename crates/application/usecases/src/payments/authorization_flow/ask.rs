@@ -51,7 +51,9 @@ impl AuthorizationFlow<'_> {
             }
             Registration::NotRegistered { why } => return Err(not_asked(&why)),
         };
-        match self.payments.store.keep_reference(request.key, &reference).await {
+        // The call for the money has the whole lease before it.
+        let due_at = self.payments.clock.now().plus(self.payments.timing.lease);
+        match self.payments.store.keep_reference(request.key, &reference, due_at).await {
             Ok(Applied::Done) => Ok(Some(reference)),
             Ok(Applied::Stale) => Err(not_asked("the settler has taken it over")),
             // It may be kept or not: nobody else asks for the money, so there is none in either case.
