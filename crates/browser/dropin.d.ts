@@ -35,7 +35,7 @@ export interface DropinAttempt {
 }
 
 export interface DropinRedirect {
-  /** Id of the method whose page the shopper goes to, `CARD` for a bank's. */
+  /** Id of the method that is open then, `CARD` for a bank's page; empty when none is, as on a page that was loaded again. */
   readonly method: string;
 }
 
@@ -59,7 +59,7 @@ export interface DropinOptions {
   onMethodSelected?: (selection: DropinSelection) => void;
   /** Called for each attempt that failed in this page and that another may follow. The form tells the shopper why: nothing is to be done. */
   onAttemptFailed?: (attempt: DropinAttempt) => void;
-  /** Called just before this page is left for a provider's or a bank's. */
+  /** Called just before this page is left for a provider's or a bank's, and again each time that leaving is tried again. */
   onRedirect?: (redirect: DropinRedirect) => void;
   /**
    * Called once when nothing can be paid any more in this Session or on this page. A declined card is none of it: the shopper tries again

@@ -4,6 +4,12 @@
 /** How long the page waits for itself. */
 const PATIENCE = 10_000;
 
+/** How long after a refresh that failed the page asks for itself again. */
+const REFRESH_AGAIN = 5_000;
+
+/** How long after its stream was refused the page asks for it again. */
+const OPEN_AGAIN = 15_000;
+
 const main = document.querySelector("main[data-live]");
 const sign = document.getElementById("live");
 const outdated = document.getElementById("outdated");
@@ -104,7 +110,9 @@ function take(next) {
   (focused.isConnected ? focused : main).focus({ preventScroll: true });
 }
 
+let source = null;
 let isAsking = false;
+let later = 0;
 let isAskedAgain = false;
 
 /** Asks for the page as it is now. The address is this page's, so the server decides as it does for anybody. */
@@ -122,7 +130,14 @@ function refresh() {
   request.addEventListener("loadend", () => {
     isAsking = false;
     const next = request.status === 200 ? request.response?.querySelector("main[data-live]") : null;
-    if (next) take(next);
+    if (next) {
+      take(next);
+      if (source?.readyState === EventSource.OPEN) say("on");
+    } else if (request.status === 0 || request.status >= 500) {
+      say("off");
+      clearTimeout(later);
+      later = setTimeout(() => source !== null && refresh(), REFRESH_AGAIN);
+    }
     if (!isAskedAgain) return;
     isAskedAgain = false;
     refresh();
@@ -130,20 +145,34 @@ function refresh() {
   request.send();
 }
 
-let source = null;
+let reopening = 0;
+let isEnded = false;
 
 function close() {
+  clearTimeout(reopening);
   source?.close();
   source = null;
 }
 
 function open() {
-  if (source !== null || document.hidden) return;
+  if (source !== null || isEnded || document.hidden) return;
   source = new EventSource(main.dataset.live);
   source.addEventListener("open", () => say("on"));
-  source.addEventListener("error", () => say("off"));
+  source.addEventListener("error", () => {
+    say("off");
+    // A browser asks again by itself after a connection broke, and never after an answer that is no stream: 204, or that of a proxy.
+    if (source?.readyState !== EventSource.CLOSED) return;
+    close();
+    reopening = setTimeout(open, OPEN_AGAIN);
+  });
   source.addEventListener("changed", refresh);
+  // Four newer pages of the same operator are open. Whoever comes back to this one has it live again.
+  source.addEventListener("replaced", () => {
+    close();
+    say("off");
+  });
   source.addEventListener("ended", () => {
+    isEnded = true;
     close();
     say("ended");
   });
@@ -151,6 +180,7 @@ function open() {
 
 // A page that nobody looks at holds no connection; whoever comes back to it sees it as it is then.
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+addEventListener("focus", open);
 addEventListener("pagehide", close);
 addEventListener("pageshow", ({ persisted }) => persisted && open());
 open();

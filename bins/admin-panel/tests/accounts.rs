@@ -79,6 +79,12 @@ async fn a_merchants_settings_are_set_as_they_are_shown() {
     let stale = send(fields("Ana", "4"), &path).await;
     assert_eq!(stale.status, StatusCode::CONFLICT, "of a page of before: {}", stale.text);
     assert_eq!(world.merchant(world.ana).await.name, "Ana's shop");
+    let typed = stale.text.contains("value=\"Ana\"") && stale.text.contains("name=\"attempts\" value=\"4\"");
+    assert!(typed && stale.text.contains("Somebody else changed"), "what was typed stays: {}", stale.text);
+    let mut again = fields("Ana", "4");
+    again[0].1 = stale.field("seen");
+    assert_eq!(send(again, &path).await.status, StatusCode::SEE_OTHER, "it may be saved from there");
+    assert_eq!(world.merchant(world.ana).await.name, "Ana");
     assert!(world.log(&owner, world.ana).await.contains("Merchant change"));
 }
 
@@ -203,6 +209,9 @@ async fn methods_and_rates_are_set_one_by_one() {
         "{}",
         wrong.text
     );
+    let stale = world.post(&owner, &limits, &[("seen", "of before"), ("method_limits", narrowed)]).await;
+    assert_eq!(stale.status, StatusCode::CONFLICT, "{}", stale.text);
+    assert!(stale.text.contains("amounts = { EUR = &#34;1.00..500.00&#34; }"), "what was typed stays: {}", stale.text);
     let set = world.post(&owner, &limits, &[("seen", &seen().await), ("method_limits", narrowed)]).await;
     assert_eq!(set.status, StatusCode::SEE_OTHER, "{}", set.text);
     let shown = world.get(Some(&owner), &format!("{base}/settings")).await.text;

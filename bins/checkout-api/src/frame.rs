@@ -115,6 +115,14 @@ fn filled(template: &str, languages: &str, view: &str) -> Result<String, ApiErro
         .replace("{{session}}", view))
 }
 
+/// A document of the drop-in in English, by its file, as it is sent to whoever names no Session; `None` of a file that is no document.
+#[must_use]
+pub fn document_without_session(file: &str) -> Option<String> {
+    let page = [Page::Frame, Page::Challenge].into_iter().find(|page| page.file() == file)?;
+    let template = std::str::from_utf8(dropin_browser::asset(page.file())?.bytes).ok()?;
+    filled(template, "", &embedded(&UNKNOWN_SESSION).ok()?).ok()
+}
+
 /// The origin of the page that asks for the document, as far as its browser tells.
 fn embedder(request: &HttpRequest) -> Option<String> {
     let referer = Url::parse(request.headers().get(header::REFERER)?.to_str().ok()?).ok()?;

@@ -31,6 +31,7 @@ use tokio::sync::watch;
 
 pub use assemble::{CheckoutApiArgs, assemble, wallet_client};
 pub use assets::{INVENTORY_PATH, script_inventory};
+pub use frame::document_without_session;
 
 /// What the shopper's side works with.
 #[derive(Clone)]

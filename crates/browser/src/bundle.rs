@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "d1510d0fb940a8ce";
+pub(crate) const VERSION: &str = "ece3b55c9c09a2e0";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -56,8 +56,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.d.ts"),
         brotli: Some(include_bytes!("../dist/dropin.d.ts.br")),
         gzip: Some(include_bytes!("../dist/dropin.d.ts.gz")),
-        fingerprint: "f67152a0d4a1",
-        sha384: "myNsfsFCiA6VVSIhOISyqrVKV2kmwGdch9CLFqPm/LxhOCRF5hmFry5t8V1C6kH2",
+        fingerprint: "d8a8a6c9bcda",
+        sha384: "bAQ44PSLrKM5fcEzU4uHngLwTeusauw65OPfzpxvVecEyVnHpqfB6BeYM5FE3OPz",
     },
     Asset {
         path: "dropin.js",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "790c5043848d",
-        sha384: "e/Anqgn03M63MjKZ516Vorrzmpo/8lIgr1TSsMEICze3P30781ZnvWadzNkrZyLa",
+        fingerprint: "6f99132ee161",
+        sha384: "okJ4k5Eb3xZEoDyrcTyhuL4uVCObkZEwMVLqXZipHWn6AEOMBUfIMlvXVDrCJ20+",
     },
     Asset {
         path: "outcomes/ar.json",

@@ -228,6 +228,12 @@ test("a page that requires Trusted Types names the loader's policy, once for all
   await shop.context.close();
 });
 
+test("a page that requires no Trusted Types and forbids their policies loads the script all the same", async () => {
+  const shop = await openLoader({ policy: "; trusted-types 'none'" });
+  assert.deepEqual(await shop.load(world.mock.assetUrl), [true, 1]);
+  await shop.context.close();
+});
+
 test("a component whose script does not come tells the page, with words for its shopper", async () => {
   writeShop(folder);
   const shop = await open(await bundled("main.jsx"), { blocked: true });

@@ -79,10 +79,21 @@ struct Feed {
     marks: watch::Sender<Arc<Marks>>,
 }
 
+/// The pages that are open, the oldest first.
 #[derive(Default)]
 struct OpenPages {
-    pages: Vec<(OperatorId, Subject)>,
+    pages: Vec<PageEntry>,
+    opened: u64,
     is_polled: bool,
+}
+
+struct PageEntry {
+    /// The how manieth page it is since the program began.
+    number: u64,
+    operator: OperatorId,
+    subject: Subject,
+    /// Ends its stream when it is dropped.
+    _place: watch::Sender<()>,
 }
 
 impl LiveFeed {
@@ -90,19 +101,25 @@ impl LiveFeed {
         Self(Arc::new(Feed { store, clock, open: Mutex::default(), marks: watch::Sender::default() }))
     }
 
-    /// Takes a page; `None` when the operator, or all together, have as many as they may.
+    /// Takes a page; `None` when all together have as many as they may. An operator who has as many loses the oldest: a page that was left is not known to
+    /// be gone until something is sent to it.
     pub(super) fn open(&self, operator: OperatorId, subject: Subject) -> Option<OpenPage> {
         let mut open = self.0.open();
-        let own = open.pages.iter().filter(|(of, _)| *of == operator).count();
-        if MAX_OPERATOR_PAGES <= own || MAX_PAGES <= open.pages.len() {
-            return None;
+        let mut own = open.pages.iter().enumerate().filter(|(_, page)| page.operator == operator);
+        let oldest = own.next().map(|(place, _)| place).filter(|_| MAX_OPERATOR_PAGES <= own.count() + 1);
+        match oldest {
+            Some(place) => drop(open.pages.remove(place)),
+            None if MAX_PAGES <= open.pages.len() => return None,
+            None => {}
         }
-        open.pages.push((operator, subject));
+        open.opened += 1;
+        let (number, (place, replaced)) = (open.opened, watch::channel(()));
+        open.pages.push(PageEntry { number, operator, subject, _place: place });
         if !std::mem::replace(&mut open.is_polled, true) {
             actix_web::rt::spawn(self.0.clone().poll());
         }
         drop(open);
-        Some(OpenPage { feed: self.0.clone(), operator, subject, marks: self.0.marks.subscribe() })
+        Some(OpenPage { feed: self.0.clone(), number, subject, replaced, marks: self.0.marks.subscribe() })
     }
 }
 
@@ -115,7 +132,7 @@ impl Feed {
     fn wanted(&self) -> Option<Vec<Subject>> {
         let mut open = self.open();
         open.is_polled = !open.pages.is_empty();
-        open.is_polled.then(|| open.pages.iter().map(|(_, subject)| *subject).collect())
+        open.is_polled.then(|| open.pages.iter().map(|page| page.subject).collect())
     }
 
     /// Asks until no page is open.
@@ -194,8 +211,9 @@ fn answered<T: Clone>(answer: Result<T, StoreError>, before: &Option<T>) -> Opti
 /// A page that is open; it is not any more when this is dropped.
 pub(super) struct OpenPage {
     feed: Arc<Feed>,
-    operator: OperatorId,
+    number: u64,
     subject: Subject,
+    replaced: watch::Receiver<()>,
     marks: watch::Receiver<Arc<Marks>>,
 }
 
@@ -205,11 +223,18 @@ impl OpenPage {
         self.marks.borrow_and_update().clone()
     }
 
-    /// Waits for the next answers.
+    /// Waits for the next answers, or until the page is replaced.
     pub(super) async fn changed(&mut self) {
-        if self.marks.changed().await.is_err() {
-            std::future::pending::<()>().await;
+        tokio::select! {
+            Ok(()) = self.marks.changed() => {}
+            Err(_) = self.replaced.changed() => {}
+            else => std::future::pending::<()>().await,
         }
+    }
+
+    /// Whether a newer page of its operator took its place.
+    pub(super) fn is_replaced(&self) -> bool {
+        self.replaced.has_changed().is_err()
     }
 
     pub(super) fn subject(&self) -> Subject {
@@ -220,9 +245,6 @@ impl OpenPage {
 impl Drop for OpenPage {
     fn drop(&mut self) {
         let mut open = self.feed.open();
-        let own = open.pages.iter().position(|page| *page == (self.operator, self.subject));
-        if let Some(place) = own {
-            open.pages.swap_remove(place);
-        }
+        open.pages.retain(|page| page.number != self.number);
     }
 }

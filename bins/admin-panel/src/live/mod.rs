@@ -83,8 +83,8 @@ pub(crate) async fn order(request: PanelRequest) -> Answer {
     open(&request, Subject::Order(id), Some(vec![order.merchant_id]))
 }
 
-/// A stream of server-sent events, as long as the operator's session goes on with the same rights; 204, which keeps a browser from asking again, when
-/// there are too many.
+/// A stream of server-sent events, as long as the operator's session goes on with the same rights, and until the operator opens too many others; 204,
+/// which keeps a browser from asking again by itself, when there are too many of all operators.
 fn open(request: &PanelRequest, subject: Subject, merchants: Option<Vec<MerchantId>>) -> Answer {
     let feed = request.http.app_data::<Data<LiveFeed>>();
     let feed = feed.ok_or_else(|| Refusal::Internal("the feed of live pages is not mounted".to_owned()))?;
@@ -194,6 +194,10 @@ async fn next(mut reader: Reader) -> Option<(Result<Bytes, actix_web::Error>, Re
 async fn wait(reader: &mut Reader) -> Option<&'static str> {
     let mut stop = reader.deps.stop.clone();
     loop {
+        if reader.page.is_replaced() {
+            reader.stage = Stage::Over;
+            return Some("event: replaced\ndata: 1\n\n");
+        }
         if !reader.may_go_on().await {
             reader.stage = Stage::Over;
             return Some("event: ended\ndata: 1\n\n");

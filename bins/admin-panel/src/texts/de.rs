@@ -480,7 +480,7 @@ language! {
         set_up_one: "Einrichten",
         settings: "Einstellungen",
         settings_change_them: "Änderbar unter [Einstellungen].",
-        settings_changed: "Jemand anderes hat diesen Händler geändert, seit diese Seite geladen wurde. Nichts wurde gespeichert: Laden Sie die Seite neu, sehen Sie nach, was jetzt dort steht, und nehmen Sie Ihre Änderung noch einmal vor.",
+        settings_changed: "Jemand anderes hat diesen Händler geändert, seit diese Seite geladen wurde. Nichts wurde gespeichert, und was Sie eingegeben haben, steht noch hier: Laden Sie die Seite in einem anderen Fenster, um zu sehen, was jetzt gilt, berichtigen Sie Ihre Änderung und speichern Sie noch einmal.",
         several_words_that_nobody_guesses: "Mehrere Wörter, die niemand errät; mindestens 12 Zeichen.",
         share: "Anteil",
         shop: "Shop",

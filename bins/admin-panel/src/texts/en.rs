@@ -480,7 +480,7 @@ first_language! {
         set_up_one: "Set up one",
         settings: "Settings",
         settings_change_them: "[Settings] change them.",
-        settings_changed: "Somebody else changed this merchant since this page was loaded. Nothing was saved: load the page again, look at what is there now, and make your change once more.",
+        settings_changed: "Somebody else changed this merchant since this page was loaded. Nothing was saved, and what you typed is still here: load the page in another window to see what is there now, correct your change, and save again.",
         several_words_that_nobody_guesses: "Several words that nobody guesses; at least 12 characters.",
         share: "Share",
         shop: "Shop",

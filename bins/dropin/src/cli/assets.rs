@@ -10,9 +10,10 @@ use actix_web::http::header;
 use awc::Client;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use checkout_api::{INVENTORY_PATH, script_inventory};
+use checkout_api::{INVENTORY_PATH, document_without_session, script_inventory};
 use clap::{Args, Subcommand};
 use dropin_boot::Failure;
+use dropin_browser::Asset;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha384};
 
@@ -36,6 +37,9 @@ pub(crate) struct VerifyAssets {
     /// Compare with an inventory that was kept (`assets list --json`, or /.well-known/dropin-scripts.json) in place of this program's own scripts
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
+    /// Another origin that the card form may send to, where {stash_url} or {checkout_url} has not that of {asset_url}; may stand more than once
+    #[arg(long = "connect", value_name = "ORIGIN")]
+    connects: Vec<String>,
     #[command(flatten)]
     output: Output,
 }
@@ -109,28 +113,23 @@ pub(super) async fn verify(wanted: &VerifyAssets) -> Result<ExitCode, Failure> {
         .into());
     }
     let mut differences = of_inventories(&served, &expected);
-    for (path, integrity) in &expected.integrity {
+    for (script, integrity) in &expected.integrity {
         // What pages load, and what pages load that pin a version.
         for folder in ["v1", &expected.version] {
-            let path = format!("/{folder}/{path}");
-            let what = match site.fetch(&path).await? {
-                Served { status, .. } if status != 200 => format!("it is answered with {status}"),
-                Served { content_type, .. } if !content_type.starts_with("text/javascript") => {
-                    format!("it is sent as {content_type:?}, and browsers do not run it")
-                }
-                Served { body, .. } if &integrity_of(&body) != integrity => {
-                    format!("its content is {}, and should be {integrity}", integrity_of(&body))
-                }
-                Served { .. } => continue,
-            };
-            differences.push(Difference { path, what });
+            let path = format!("/{folder}/{script}");
+            let found = site.of_script(&path, script, integrity).await;
+            differences.extend(found.into_iter().map(|what| Difference { path: path.clone(), what }));
         }
     }
-    for (document, script) in [("frame.html", "frame.js"), ("challenge.html", "challenge.js")] {
-        let path = format!("/v1/{document}?session=00000000-0000-0000-0000-000000000000");
-        let integrity = expected.integrity.get(script).map(String::as_str).unwrap_or_default();
-        let what = of_document(&site.fetch(&path).await?, script, integrity);
-        differences.extend(what.into_iter().map(|what| Difference { path: format!("/v1/{document}"), what }));
+    let connects: Vec<&str> =
+        wanted.connects.iter().map(|one| one.trim_end_matches('/')).chain(site.origin()).collect();
+    for document in &DOCUMENTS {
+        let path = format!("/v1/{}", document.file);
+        let found = match site.fetch(&format!("{path}?session={NO_SESSION}"), IDENTITY).await {
+            Ok(served) => document.differences(&served, &expected, &connects),
+            Err(why) => vec![why],
+        };
+        differences.extend(found.into_iter().map(|what| Difference { path: path.clone(), what }));
     }
     tell(wanted, &site, &expected, &differences)?;
     Ok(if differences.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERENT) })
@@ -188,39 +187,108 @@ fn of_inventories(served: &Inventory, expected: &Inventory) -> Vec<Difference> {
     found
 }
 
-/// What a document's policy must say, so that it runs no script but its own, and sends what is typed nowhere else.
-const DIRECTIVES: [&str; 5] = [
-    "default-src 'none'",
-    "script-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "require-trusted-types-for 'script'",
+/// In place of a SessionId: every page may frame its document, and it holds nothing of anybody.
+const NO_SESSION: &str = "00000000-0000-0000-0000-000000000000";
+
+/// A document that runs one script.
+struct Document {
+    file: &'static str,
+    script: &'static str,
+    /// What it may show in frames, by what the deployment is for; none where it has no frames.
+    frames: &'static [&'static str],
+}
+
+const DOCUMENTS: [Document; 2] = [
+    Document { file: "frame.html", script: "frame.js", frames: &[] },
+    Document { file: "challenge.html", script: "challenge.js", frames: &["https:", "http: https:"] },
 ];
 
-/// What is wrong with a document that must run `script` alone.
-fn of_document(served: &Served, script: &str, integrity: &str) -> Vec<String> {
-    if served.status != 200 {
-        return vec![format!("it is answered with {}", served.status)];
+/// What a document's policy says whatever the deployment, so that it runs no script but its own, and sends what is typed nowhere else.
+const DIRECTIVES: [(&str, &str); 7] = [
+    ("default-src", "'none'"),
+    ("script-src", "'self'"),
+    ("base-uri", "'none'"),
+    ("form-action", "'none'"),
+    ("frame-ancestors", "*"),
+    ("require-trusted-types-for", "'script'"),
+    ("trusted-types", "'none'"),
+];
+
+impl Document {
+    /// What is wrong with it.
+    fn differences(&self, served: &Served, expected: &Inventory, connects: &[&str]) -> Vec<String> {
+        if served.status != 200 {
+            return vec![format!("it is answered with {}", served.status)];
+        }
+        let mut found = self.of_policy(&served.policy, connects);
+        let integrity = expected.integrity.get(self.script).map(String::as_str).unwrap_or_default();
+        found.extend(self.of_tags(&String::from_utf8_lossy(&served.body), integrity));
+        let own = document_without_session(self.file).filter(|_| expected.version == dropin_browser::VERSION);
+        if own.is_some_and(|own| own.as_bytes() != served.body) {
+            found.push("it is another document than this program makes".to_owned());
+        }
+        found
     }
-    let text = String::from_utf8_lossy(&served.body);
-    let directives: Vec<_> = served.policy.split(';').map(str::trim).collect();
-    let mut found: Vec<String> = DIRECTIVES
-        .iter()
-        .filter(|wanted| !directives.contains(wanted))
-        .map(|wanted| format!("its Content-Security-Policy lacks {wanted}"))
-        .collect();
-    let tags: Vec<&str> = text.split("<script").skip(1).filter_map(|rest| rest.split('>').next()).collect();
-    let named =
-        |tag: &&&str| tag.contains(&format!("src=\"{script}?")) && tag.contains(&format!("integrity=\"{integrity}\""));
-    if tags.iter().filter(named).count() != 1 {
-        found.push(format!("it does not run {script} with the integrity {integrity}"));
+
+    /// Each directive has to be there once, as it should be, and no other.
+    fn of_policy(&self, policy: &str, connects: &[&str]) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut directives = BTreeMap::new();
+        for directive in policy.split(';').map(str::trim).filter(|directive| !directive.is_empty()) {
+            let (name, value) = directive.split_once(char::is_whitespace).unwrap_or((directive, ""));
+            if directives.insert(name.to_ascii_lowercase(), value.trim()).is_some() {
+                found.push(format!("its Content-Security-Policy names {name} more than once"));
+            }
+        }
+        for (name, value) in DIRECTIVES {
+            if directives.remove(name) != Some(value) {
+                found.push(format!("its Content-Security-Policy lacks {name} {value}"));
+            }
+        }
+        let connected = directives.remove("connect-src").unwrap_or_else(|| {
+            found.push("its Content-Security-Policy lacks connect-src 'self'".to_owned());
+            ""
+        });
+        let others: Vec<_> =
+            connected.split_whitespace().filter(|source| *source != "'self'" && !connects.contains(source)).collect();
+        if !others.is_empty() {
+            found.push(format!(
+                "its Content-Security-Policy lets it send to {}: if that is the origin of {{stash_url}} or {{checkout_url}}, say so with --connect",
+                others.join(" ")
+            ));
+        }
+        if !self.frames.is_empty() && !directives.remove("frame-src").is_some_and(|value| self.frames.contains(&value))
+        {
+            found.push(format!("its Content-Security-Policy lacks frame-src {}", self.frames[0]));
+        }
+        let more = directives
+            .iter()
+            .map(|(name, value)| format!("its Content-Security-Policy has {name} {value} more than it should"));
+        found.extend(more);
+        found
     }
-    let data = |tag: &&&str| tag.contains("type=\"application/json\"");
-    let others = tags.iter().filter(|tag| !named(tag) && !data(tag)).count();
-    if others > 0 {
-        found.push(format!("it has {others} script elements more than it should"));
+
+    /// Its own script has to be there once, and no other element that runs one.
+    fn of_tags(&self, text: &str, integrity: &str) -> Vec<String> {
+        let lower = text.to_ascii_lowercase();
+        let starts = lower.match_indices("<script").map(|(at, tag)| at + tag.len());
+        let tags: Vec<&str> = starts.filter_map(|start| text[start..].split('>').next()).collect();
+        let (before, after) = (format!(" src=\"{}?", self.script), format!("\" integrity=\"{integrity}\" defer"));
+        let own = |tag: &&&str| {
+            let fingerprint = tag.strip_prefix(before.as_str()).and_then(|rest| rest.strip_suffix(after.as_str()));
+            fingerprint.is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+        };
+        let is_data = |tag: &&&str| **tag == " id=\"session\" type=\"application/json\"";
+        let mut found = Vec::new();
+        if tags.iter().filter(own).count() != 1 {
+            found.push(format!("it does not run {} with the integrity {integrity}", self.script));
+        }
+        let others = tags.iter().filter(|tag| !own(tag) && !is_data(tag)).count();
+        if others > 0 {
+            found.push(format!("it has {others} script elements more than it should"));
+        }
+        found
     }
-    found
 }
 
 fn integrity_of(bytes: &[u8]) -> String {
@@ -233,8 +301,13 @@ struct Site {
     client: Client,
 }
 
+/// What browsers ask for scripts in, and what somebody does who reads nothing compressed.
+const ENCODINGS: [&str; 3] = [IDENTITY, "br", "gzip"];
+const IDENTITY: &str = "identity";
+
 struct Served {
     status: u16,
+    encoding: String,
     content_type: String,
     policy: String,
     body: Vec<u8>,
@@ -252,7 +325,7 @@ impl Site {
 
     /// The service's own inventory.
     async fn inventory(&self) -> Result<Inventory, Failure> {
-        let served = self.fetch(INVENTORY_PATH).await?;
+        let served = self.fetch(INVENTORY_PATH, IDENTITY).await?;
         let value: Option<Value> = serde_json::from_slice(&served.body).ok();
         value.as_ref().filter(|_| served.status == 200).and_then(Inventory::read).ok_or_else(|| {
             let (base, status) = (&self.base, served.status);
@@ -261,17 +334,64 @@ impl Site {
         })
     }
 
-    /// What is sent to a client that reads nothing compressed.
-    async fn fetch(&self, path: &str) -> Result<Served, Failure> {
+    /// Its own origin, which its documents may send to.
+    fn origin(&self) -> Option<&str> {
+        let host = self.base.find("://")? + 3;
+        Some(self.base[host..].find('/').map_or(&*self.base, |end| &self.base[..host + end]))
+    }
+
+    /// What is wrong with a script, in whatever encoding browsers ask for it.
+    async fn of_script(&self, path: &str, script: &str, integrity: &str) -> Vec<String> {
+        // Of another release nobody knows what it looks like compressed.
+        let own = dropin_browser::asset(script).filter(|asset| asset.integrity() == integrity);
+        let mut found = Vec::new();
+        for encoding in ENCODINGS.into_iter().filter(|encoding| own.is_some() || *encoding == IDENTITY) {
+            let what = match self.fetch(path, encoding).await {
+                Err(why) => {
+                    found.push(why);
+                    break;
+                }
+                Ok(served) => of_script(&served, encoding, integrity, own),
+            };
+            found.extend(what.filter(|what| !found.contains(what)));
+        }
+        found
+    }
+
+    /// What is sent to a client that reads this encoding alone, as it is sent; or why nothing is.
+    async fn fetch(&self, path: &str, encoding: &str) -> Result<Served, String> {
         let url = format!("{}{path}", self.base);
         let no_answer = |error: &dyn fmt::Display| format!("{url} gave no answer ({error}): see that the service runs");
-        let request = self.client.get(&url).insert_header((header::ACCEPT_ENCODING, "identity"));
+        let request = self.client.get(&url).insert_header((header::ACCEPT_ENCODING, encoding)).no_decompress();
         let mut answer = request.send().await.map_err(|error| no_answer(&error))?;
         let text =
             |name| answer.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
         let (content_type, policy) = (text(header::CONTENT_TYPE), text(header::CONTENT_SECURITY_POLICY));
+        let encoding = text(header::CONTENT_ENCODING);
         let body = answer.body().limit(MAX_BYTES).await.map_err(|error| no_answer(&error))?.to_vec();
-        Ok(Served { status: answer.status().as_u16(), content_type, policy, body })
+        Ok(Served { status: answer.status().as_u16(), encoding, content_type, policy, body })
+    }
+}
+
+/// What is wrong with the answer to a client that reads `encoding`.
+fn of_script(served: &Served, encoding: &str, integrity: &str, own: Option<&Asset>) -> Option<String> {
+    if served.status != 200 {
+        return Some(format!("it is answered with {}", served.status));
+    }
+    if !served.content_type.starts_with("text/javascript") {
+        return Some(format!("it is sent as {:?}, and browsers do not run it", served.content_type));
+    }
+    match &*served.encoding {
+        "" | IDENTITY => {
+            let found = integrity_of(&served.body);
+            (found != integrity).then(|| format!("its content is {found}, and should be {integrity}"))
+        }
+        sent if sent != encoding => Some(format!("it is sent compressed by {sent:?}, which nobody asked for")),
+        sent => {
+            let compressed = own.and_then(|own| if sent == "br" { own.brotli } else { own.gzip });
+            (compressed != Some(&*served.body))
+                .then(|| format!("compressed by {sent} it is another content than this program sends"))
+        }
     }
 }
 
@@ -279,28 +399,53 @@ impl Site {
 mod tests {
     use super::*;
 
-    fn document(policy: &str, body: &str) -> Served {
-        Served {
-            status: 200,
-            content_type: "text/html".to_owned(),
-            policy: policy.to_owned(),
-            body: body.as_bytes().to_vec(),
-        }
+    const SITE: &[&str] = &["https://pay.example"];
+
+    fn policy() -> String {
+        let fixed: Vec<_> = DIRECTIVES.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        format!("{}; connect-src 'self' https://pay.example", fixed.join("; "))
     }
 
     #[test]
     fn a_document_runs_its_own_script_alone() {
-        let policy = DIRECTIVES.join("; ");
+        let tags = |text: &str, integrity: &str| DOCUMENTS[0].of_tags(text, integrity);
         let own = r#"<script id="session" type="application/json">{}</script><script src="frame.js?1" integrity="sha384-x" defer></script>"#;
-        assert_eq!(of_document(&document(&policy, own), "frame.js", "sha384-x"), Vec::<String>::new());
-        let more = format!("{own}<script>send(card)</script>");
-        let found = of_document(&document(&policy, &more), "frame.js", "sha384-x");
-        assert_eq!(found, ["it has 1 script elements more than it should"]);
-        let found = of_document(&document(&policy, own), "frame.js", "sha384-y");
-        assert_eq!(found.len(), 2, "{found:?}");
-        let found =
-            of_document(&document(&policy.replace("script-src 'self'", "script-src *"), own), "frame.js", "sha384-x");
-        assert_eq!(found, ["its Content-Security-Policy lacks script-src 'self'"]);
+        assert_eq!(tags(own, "sha384-x"), Vec::<String>::new());
+        assert_eq!(tags(own, "sha384-y").len(), 2, "it is not its own, and one more");
+        for more in [
+            "<script>send(card)</script>",
+            "<SCRIPT src=other.js></SCRIPT>",
+            r#"<script src="other.js" type="application/json"></script>"#,
+            r#"<script src="other.js" x='src="frame.js?1" integrity="sha384-x" defer'></script>"#,
+        ] {
+            let found = tags(&format!("{own}{more}"), "sha384-x");
+            assert_eq!(found, ["it has 1 script elements more than it should"], "{more}");
+        }
+    }
+
+    #[test]
+    fn a_documents_policy_is_what_it_should_be_and_nothing_more() {
+        let of = |policy: &str| DOCUMENTS[0].of_policy(policy, SITE);
+        assert_eq!(of(&policy()), Vec::<String>::new());
+        for (from, to, named) in [
+            ("script-src 'self'", "script-src *", "lacks script-src 'self'"),
+            ("script-src 'self'", "script-src *; script-src 'self'", "names script-src more than once"),
+            ("script-src 'self'", "script-src 'self'; Script-Src-Elem *", "has script-src-elem * more"),
+            (
+                "connect-src 'self'",
+                "connect-src 'self' https://other.example",
+                "lets it send to https://other.example:",
+            ),
+            ("connect-src 'self' https://pay.example", "", "lacks connect-src 'self'"),
+            ("trusted-types 'none'", "trusted-types x", "lacks trusted-types 'none'"),
+            ("frame-ancestors *", "", "lacks frame-ancestors *"),
+        ] {
+            let found = of(&policy().replace(from, to));
+            assert!(found.len() == 1 && found[0].contains(named), "{named}: {found:?}");
+        }
+        let challenge = |frames: &str| DOCUMENTS[1].of_policy(&format!("{}; frame-src {frames}", policy()), SITE);
+        assert_eq!(challenge("https:"), Vec::<String>::new());
+        assert_eq!(challenge("*"), ["its Content-Security-Policy lacks frame-src https:"]);
     }
 
     #[test]

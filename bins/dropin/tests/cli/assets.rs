@@ -13,9 +13,19 @@ fn verified(arguments: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), said)
 }
 
-/// A proxy before `upstream` that replaces `from` by `to`, of the same length, in what is answered for `path`; its address.
-fn altering(upstream: String, path: &'static str, from: &'static str, to: &'static str) -> String {
-    assert_eq!(from.len(), to.len());
+/// What a proxy does to the answers for a path.
+#[derive(Clone, Copy)]
+enum Alteration {
+    /// Replaces one text by another of the same length.
+    Text(&'static str, &'static str),
+    /// Flips the last bit of what is sent in that encoding.
+    Encoded(&'static str),
+    /// Gives no answer.
+    Nothing,
+}
+
+/// A proxy before `upstream` that alters what is answered for `path`; its address.
+fn altering(upstream: String, path: &'static str, alteration: Alteration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -35,8 +45,21 @@ fn altering(upstream: String, path: &'static str, from: &'static str, to: &'stat
             let mut answer = Vec::new();
             server.read_to_end(&mut answer).unwrap();
             if request.split(' ').nth(1).unwrap().starts_with(path) {
-                let at = answer.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
-                answer[at..at + to.len()].copy_from_slice(to.as_bytes());
+                let find = |text: &str| answer.windows(text.len()).position(|window| window == text.as_bytes());
+                match alteration {
+                    Alteration::Text(from, to) => {
+                        assert_eq!(from.len(), to.len());
+                        if let Some(at) = find(from) {
+                            answer[at..at + to.len()].copy_from_slice(to.as_bytes());
+                        }
+                    }
+                    Alteration::Encoded(name) => {
+                        if find(&format!("content-encoding: {name}")).is_some() {
+                            *answer.last_mut().unwrap() ^= 1;
+                        }
+                    }
+                    Alteration::Nothing => continue,
+                }
             }
             stream.write_all(&answer).unwrap();
         }
@@ -47,7 +70,7 @@ fn altering(upstream: String, path: &'static str, from: &'static str, to: &'stat
 #[test]
 fn what_an_address_serves_is_compared_with_what_it_should() {
     let data = Data::new();
-    let dropin = Dropin::start(&data, &["--no-demo"]);
+    let dropin = Dropin::start(&data, &["--no-demo", "--client-rate", "0"]);
     let script = dropin.shown("Drop-in script");
     let asset_url = script.strip_suffix("/v1/dropin.js").unwrap();
     let (status, said) = verified(&[asset_url]);
@@ -55,21 +78,40 @@ fn what_an_address_serves_is_compared_with_what_it_should() {
     assert!(said.contains("9 scripts and 2 documents are what they should be"), "{said}");
 
     let upstream = asset_url.strip_prefix("http://").unwrap().strip_suffix("/asset").unwrap().to_owned();
-    for (path, from, to, named) in [
-        ("/asset/v1/frame.js", "postMessage", "postMessagf", "/v1/frame.js: its content is sha384-"),
-        ("/asset/v1/frame.html", "script-src 'self'", "script-src  *    ", "lacks script-src 'self'"),
+    let origin = format!("http://{upstream}");
+    let through = |path, alteration| verified(&[&altering(upstream.clone(), path, alteration), "--connect", &origin]);
+    assert_eq!(through("/nowhere", Alteration::Nothing).0, Some(0), "a proxy that alters nothing");
+    for (path, alteration, named) in [
+        ("/asset/v1/frame.js", Alteration::Text("postMessage", "postMessagf"), "/v1/frame.js: its content is sha384-"),
+        ("/asset/v1/frame.js", Alteration::Encoded("br"), "/v1/frame.js: compressed by br it is another content"),
+        ("/asset/v1/frame.js", Alteration::Encoded("gzip"), "/v1/frame.js: compressed by gzip it is another content"),
+        ("/asset/v1/frame.js", Alteration::Nothing, "/v1/frame.js gave no answer"),
+        ("/asset/v1/challenge.html", Alteration::Nothing, "/v1/challenge.html?session="),
+        ("/asset/v1/frame.html", Alteration::Text("script-src 'self'", "script-src  *    "), "lacks script-src 'self'"),
         (
             "/asset/v1/frame.html",
-            "integrity=\"sha384-",
-            "integrity=\"sha385-",
+            Alteration::Text("integrity=\"sha384-", "integrity=\"sha385-"),
             "does not run frame.js with the integrity",
         ),
-        ("/asset/.well-known/", "sha384-", "sha385-", "the service's inventory says sha385-"),
+        (
+            "/asset/v1/challenge.html",
+            Alteration::Text("<title>Bank", "<title>Bonk"),
+            "/v1/challenge.html: it is another document",
+        ),
+        ("/asset/.well-known/", Alteration::Text("sha384-", "sha385-"), "the service's inventory says sha385-"),
     ] {
-        let (status, said) = verified(&[&altering(upstream.clone(), path, from, to)]);
+        let (status, said) = through(path, alteration);
         assert_eq!(status, Some(1), "{path}: {said}");
         assert!(said.contains(named) && said.contains("take it for an attack"), "{path}: {said}");
+        let alone = said
+            .lines()
+            .filter(|line| line.starts_with("/v1/"))
+            .all(|line| line.contains(path.trim_start_matches("/asset")));
+        assert!(alone, "nothing else differs: {said}");
     }
+    let (status, said) = verified(&[&altering(upstream.clone(), "/nowhere", Alteration::Nothing)]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains(&format!("lets it send to {origin}: ")), "{said}");
 
     // An inventory that was kept, of this version and of an earlier one.
     let kept = data.path().join("kept.json");

@@ -109,9 +109,13 @@ interface Policy {
 
 let policy: Policy | undefined;
 
-/** Where the page requires Trusted Types, its policy has to name `dropin-payment`. */
+/** Where the page requires Trusted Types, its policy has to name `dropin-payment`. One that requires none and forbids policies takes the address as it is. */
 function trust(script: HTMLScriptElement, source: string): void {
   const { trustedTypes } = window as { readonly trustedTypes?: TrustedTypes };
-  policy ??= trustedTypes?.createPolicy("dropin-payment", { createScriptURL: (url) => url });
+  try {
+    policy ??= trustedTypes?.createPolicy("dropin-payment", { createScriptURL: (url) => url });
+  } catch {
+    // The page names other policies, or none.
+  }
   script.src = (policy?.createScriptURL(source) ?? source) as string;
 }

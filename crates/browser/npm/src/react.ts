@@ -8,7 +8,7 @@ import { mount, type DropinEvents, type DropinSettings } from "./mount.js";
 export interface DropinPaymentProps extends DropinSettings, DropinEvents {
   readonly className?: string | undefined;
   /** The style variables (`--color-primary`) may stand here too. */
-  readonly style?: CSSProperties | undefined;
+  readonly style?: (CSSProperties & { readonly [name: `--${string}`]: string }) | undefined;
 }
 
 /** What a ref of the component has. */

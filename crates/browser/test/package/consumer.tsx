@@ -21,7 +21,7 @@ export function Checkout({ sessionId }: { sessionId?: string }): React.ReactNode
       assetUrl="https://pay.example"
       sessionId={sessionId}
       headingLevel={2}
-      style={{ color: "red" }}
+      style={{ color: "red", "--color-primary": "#0a5" }}
       onSuccess={({ orderId }) => console.log(orderId)}
       onMethodSelected={({ method }) => console.log(method?.length)}
       onAttemptFailed={({ attemptsLeft }) => attemptsLeft > 1 && handle.current?.unselectPaymentMethod()}

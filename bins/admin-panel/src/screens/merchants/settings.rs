@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use actix_web::http::StatusCode;
 use askama::Template;
 use dropin_access::{Merchant, RateChange, RateForm, RateSettings, SavedCardKind};
 use dropin_boot::{parse_adjustments, write_adjustments};
@@ -18,7 +19,7 @@ use sha2::{Digest, Sha256};
 
 use super::{CurrencyBox, currency_boxes, load, merchants, refusal};
 use crate::guard::Answer;
-use crate::page::see;
+use crate::page::{self, see};
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::screens::{Choice, in_words};
@@ -86,13 +87,16 @@ async fn current(request: &PanelRequest) -> Result<Current, Refusal> {
     Ok(Current { merchant, rates, digest })
 }
 
-/// The same for a form: of a page that shows what is there still. What is written is compared with it once more, in the transaction that writes.
-async fn seen(request: &PanelRequest) -> Result<Current, Refusal> {
+/// Whether a form is of a page that shows what is there still. What is written is compared with it once more, in the transaction that writes.
+fn is_seen(request: &PanelRequest, current: &Current) -> bool {
+    request.fields.text("seen") == current.digest
+}
+
+/// The page as it is now, with what was typed, because somebody else changed the merchant: nothing was saved, and it may be saved from here.
+async fn changed(request: &PanelRequest) -> Answer {
     let current = current(request).await?;
-    match request.fields.text("seen") == current.digest {
-        true => Ok(current),
-        false => Err(Refusal::Changed(texts().settings_changed.to_owned())),
-    }
+    let page = page_of(request, &current, vec![texts().settings_changed.to_owned()]);
+    Ok(page::html(StatusCode::CONFLICT, &page))
 }
 
 /// The page.
@@ -218,17 +222,20 @@ fn saved(current: &Current) -> Answer {
 }
 
 /// The page again with what is wrong, or why there is none.
-fn again(request: &PanelRequest, current: &Current, error: AccountError) -> Answer {
+async fn again(request: &PanelRequest, current: &Current, error: AccountError) -> Answer {
     match error {
         AccountError::Invalid(violations) => Ok(request.rejected(&page_of(request, current, in_words(&violations)))),
-        AccountError::Changed => Err(Refusal::Changed(texts().settings_changed.to_owned())),
+        AccountError::Changed => changed(request).await,
         error => Err(refusal(error)),
     }
 }
 
 /// Sets name, currencies, what Sessions are allowed, and saved cards.
 pub(crate) async fn set(request: PanelRequest) -> Answer {
-    let current = seen(&request).await?;
+    let current = current(&request).await?;
+    if !is_seen(&request, &current) {
+        return changed(&request).await;
+    }
     let fields = &request.fields;
     let before = &current.merchant;
     let mut wrong = Vec::new();
@@ -269,13 +276,16 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
     };
     match merchants(&request).set(before.id, change).await {
         Ok(_) => saved(&current),
-        Err(error) => again(&request, &current, error),
+        Err(error) => again(&request, &current, error).await,
     }
 }
 
 /// Sets which methods are offered, and the ids with the pay-later provider. What else is particular about a method stays.
 pub(crate) async fn set_methods(request: PanelRequest) -> Answer {
-    let current = seen(&request).await?;
+    let current = current(&request).await?;
+    if !is_seen(&request, &current) {
+        return changed(&request).await;
+    }
     let before = &current.merchant.methods;
     let catalogue = &request.deps.payments.catalogue;
     let mut adjustments = before.adjustments.clone();
@@ -318,13 +328,16 @@ pub(crate) async fn set_methods(request: PanelRequest) -> Answer {
     };
     match merchants(&request).set(current.merchant.id, change).await {
         Ok(_) => saved(&current),
-        Err(error) => again(&request, &current, error),
+        Err(error) => again(&request, &current, error).await,
     }
 }
 
 /// Sets all that is particular about methods: whether they are offered, and their limits to countries, currencies and amounts.
 pub(crate) async fn set_method_limits(request: PanelRequest) -> Answer {
-    let current = seen(&request).await?;
+    let current = current(&request).await?;
+    if !is_seen(&request, &current) {
+        return changed(&request).await;
+    }
     let typed = parse_adjustments(request.fields.text("method_limits"), &request.deps.payments.catalogue);
     let adjustments = match typed {
         Ok(adjustments) => adjustments,
@@ -339,7 +352,7 @@ pub(crate) async fn set_method_limits(request: PanelRequest) -> Answer {
     };
     match merchants(&request).set(current.merchant.id, change).await {
         Ok(_) => saved(&current),
-        Err(error) => again(&request, &current, error),
+        Err(error) => again(&request, &current, error).await,
     }
 }
 
@@ -350,7 +363,10 @@ fn is_client_id(id: &str) -> bool {
 
 /// Sets the form of rates, the currency of settlement, and the markups.
 pub(crate) async fn set_rates_of(request: PanelRequest) -> Answer {
-    let current = seen(&request).await?;
+    let current = current(&request).await?;
+    if !is_seen(&request, &current) {
+        return changed(&request).await;
+    }
     let (fields, before) = (&request.fields, &current.rates);
     let mut wrong = Vec::new();
     let form = RateForm::ALL.into_iter().find(|form| form.as_str() == fields.text("form"));
@@ -377,7 +393,7 @@ pub(crate) async fn set_rates_of(request: PanelRequest) -> Answer {
     let writer = merchants(&request).writer();
     match set_rates(&*request.deps.rates, &writer, current.merchant.id, Some(before.clone()), change).await {
         Ok(_) => saved(&current),
-        Err(error) => again(&request, &current, error),
+        Err(error) => again(&request, &current, error).await,
     }
 }
 
