@@ -2,11 +2,11 @@
 
 use dropin_access::AuditAction;
 use dropin_kernel::{OrderId, Revision};
-use dropin_order::{Channel, Operation, Order, OrderState, Step, VoidPlan};
-use dropin_ports::{KeyUse, OrderChanged, OrderName, StoreError};
+use dropin_order::{Channel, OpState, Operation, Order, OrderState, Step, VoidPlan};
+use dropin_ports::{Actor, KeyUse, OrderChanged, OrderName, ProcessorReply, StoreError};
 
 use super::capture::change;
-use super::{Asker, MAX_CAS_RETRIES, Payments, busy, response};
+use super::{Asker, Conclusion, MAX_CAS_RETRIES, Payments, busy, response};
 use crate::audit_log::MerchantAct;
 use crate::idempotency::IdempotentOutcome;
 
@@ -92,6 +92,41 @@ impl Payments {
             }
         }
         Err(busy("cancelled").into())
+    }
+
+    /// Ends what our books call authorized though the processor has closed it at our demand, and reserves nothing: one that cannot close a page in one step
+    /// with its being paid may say both. A capture that is under way hears it from the processor.
+    pub(super) async fn void_what_was_closed(
+        &self,
+        answer: &ProcessorReply,
+        conclusion: &Conclusion,
+    ) -> Result<(), StoreError> {
+        let is_closed = matches!(answer, ProcessorReply::Declined { .. } | ProcessorReply::Abandoned);
+        if !is_closed || conclusion.state != OpState::Approved {
+            return Ok(());
+        }
+        for round in 0..MAX_CAS_RETRIES {
+            self.backoff(round).await;
+            let Some((order, _session)) = self.store.find_order_anywhere(conclusion.order.id).await? else { break };
+            let Ok(VoidPlan::Ask(step)) = order.plan_cancel(self.clock.now()) else { return Ok(()) };
+            if self.void_unasked(&order, *step).await? == OrderChanged::Done {
+                let order = order.id.to_string();
+                log::error!(order = order.as_str(); "the processor closed a page in the moment in which it was paid: the Order is cancelled");
+                return Ok(());
+            }
+        }
+        Err(busy("cancelled"))
+    }
+
+    /// Voids of our own accord.
+    pub(super) async fn void_unasked(&self, order: &Order, step: Step) -> Result<OrderChanged, StoreError> {
+        let operation = self.prepare_void(order, &step).await?;
+        let changed =
+            self.store.change_order(change(order, &Actor::System, step, Some(operation.clone()), None)).await?;
+        if changed == OrderChanged::Done {
+            self.finish(order.merchant_id, operation).await?;
+        }
+        Ok(changed)
     }
 
     /// The operation of a void that `step` announces.

@@ -1,11 +1,10 @@
 //! What ends because its time is over: hosted pages that nobody comes back from, transfers that never arrive, capture windows.
 
 use dropin_order::{Order, VoidPlan};
-use dropin_ports::{Actor, LapsedOrder, OrderChanged, StoreError};
+use dropin_ports::{LapsedOrder, StoreError};
 use tokio::task::JoinSet;
 
 use super::Payments;
-use super::capture::change;
 
 impl Payments {
     /// Voids what has lapsed, oldest first, `page` Orders at once; says how many there were. Who comes second finds it under way. One that cannot be
@@ -57,10 +56,6 @@ impl Payments {
     async fn expire(&self, order: &Order) -> Result<(), StoreError> {
         // Whatever happened to it meanwhile goes before.
         let Ok(VoidPlan::Ask(step)) = order.plan_expiry(self.clock.now()) else { return Ok(()) };
-        let operation = self.prepare_void(order, &step).await?;
-        match self.store.change_order(change(order, &Actor::System, *step, Some(operation.clone()), None)).await? {
-            OrderChanged::Done => self.finish(order.merchant_id, operation).await,
-            OrderChanged::Stale | OrderChanged::KeyTaken | OrderChanged::DuplicateRefund => Ok(()),
-        }
+        self.void_unasked(order, *step).await.map(drop)
     }
 }

@@ -87,19 +87,12 @@ impl Payments {
             StatusReply::Absent => ProcessorReply::Unknown { why: "absent, and could not be abandoned".to_owned() },
             StatusReply::Unreachable { why } => ProcessorReply::Unknown { why },
         };
-        let is_closed = matches!(answer, ProcessorReply::Declined { .. } | ProcessorReply::Abandoned);
+        let closed = answer.clone();
         let policy = DecisionPolicy { closing: true, ..DecisionPolicy::of(Asker::Nobody) };
         let ScreenedReply { reply, outcome } = self.after_screening(order, screened, answer).await;
         let conclusion = self.conclude(authorization.id, reply, policy).await.map_err(after_asking)?;
         self.count_outcome(&conclusion, outcome).await;
-        if is_closed && conclusion.state == OpState::Approved {
-            let order_id = order.id.to_string();
-            log::error!(
-                order_id = order_id.as_str();
-                "the processor closed a page in the moment in which it was paid: nothing may be reserved for this Order. Look at it there before \
-                 goods are sent, and cancel the Order where nothing is"
-            );
-        }
+        self.void_what_was_closed(&closed, &conclusion).await?;
         Ok(conclusion)
     }
 }

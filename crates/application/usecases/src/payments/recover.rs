@@ -55,11 +55,15 @@ impl Payments {
             StatusReply::Unreachable { why } => ProcessorReply::Unknown { why },
         };
         let policy = DecisionPolicy::of(Asker::Nobody);
+        let heard = answer.clone();
         let page_is_open = matches!(answer, ProcessorReply::Pending(Waiting::Shopper { .. }));
         let screened = self.find_screened(&payment, &answer).await?;
         let ScreenedReply { reply, outcome } = self.after_screening(&payment.order, screened, answer).await;
         let mut conclusion = self.conclude(id, reply, policy).await?;
         self.count_outcome(&conclusion, outcome).await;
+        if payment.operation.kind == OpKind::Authorize {
+            self.void_what_was_closed(&heard, &conclusion).await?;
+        }
         // What follows is asked for at once; what is tried again waits until it is due.
         if let Some(next) = conclusion.follow_up.take_if(|next| next.tries == 0) {
             self.finish(merchant, next).await?;

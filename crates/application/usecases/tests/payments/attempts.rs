@@ -245,6 +245,33 @@ async fn what_was_paid_while_paying_another_way_wins() {
     assert_eq!(world.events().await, ["SESSION_COMPLETED", "ORDER_AUTHORIZED"]);
 }
 
+/// A processor may close a page in the moment in which it was paid: what was told as authorized is cancelled, and told so.
+#[tokio::test]
+async fn what_was_closed_while_it_was_paid_is_cancelled() {
+    let world = World::new().await;
+    let id = world.session().await;
+    let first = attempt();
+    world.script.say(OpKind::Authorize, page());
+    world.submit(id, first, "PAYPAL").await.unwrap();
+    let gate = Arc::new(Gate::default());
+    *world.script.gate.lock().unwrap() = Some(gate.clone());
+    world.script.on_abandon(StatusReply::Known(refused(DeclineReason::PageClosed)));
+    world.script.say(OpKind::Void, approved(&usd(TOTAL)));
+    let leaving = tokio::spawn({
+        let shopper = world.shopper.clone();
+        async move { shopper.pay_another_way(id, first).await.map(drop) }
+    });
+    gate.arrived.notified().await;
+    world.script.know(approved(&usd(TOTAL)));
+    world.settle_after(Duration::from_secs(30)).await;
+    assert_eq!(progress(&world, id).await, "COMPLETED");
+    gate.open.notify_one();
+    leaving.await.unwrap().unwrap();
+    assert_eq!(world.events().await, ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_CANCELLED"]);
+    assert!(nothing_is_open(&world).await);
+    ledger_agrees(&world).await;
+}
+
 #[tokio::test]
 async fn a_page_that_was_closed_and_not_written_down_is_found_out_by_the_settler() {
     let world = World::new().await;

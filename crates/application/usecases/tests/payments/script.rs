@@ -174,6 +174,7 @@ impl Processor for Script {
     }
 
     async fn abandon(&self, _: OperationQuery) -> StatusReply {
+        self.pass().await;
         let scripted = self.abandons.lock().unwrap().pop_front();
         scripted.unwrap_or(StatusReply::Known(ProcessorReply::Abandoned))
     }
