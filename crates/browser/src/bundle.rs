@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "ece3b55c9c09a2e0";
+pub(crate) const VERSION: &str = "e155a289107ff333";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "b76a71a066c0",
-        sha384: "E9TPbXgB11bjvuVdu+vIIUSuCc9bWTFzNl3EJRJ8DWekvVDfPvbfvZLj9QhjRUKB",
+        fingerprint: "c912e2c42c2b",
+        sha384: "HElTdvLl0z/vC/PK2bWf8Lzo52cajQ/WGVXMAbu6Sv+L7xv4E3t4HFtZtgBMJhbl",
     },
     Asset {
         path: "frame.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "87c7ac652b55",
-        sha384: "LDxJDvZxkMNt3DKRLoL5b0bwP3VRE4NOHMJzL450VdcpjbMHZIKSWVJ9DGcpSB/Y",
+        fingerprint: "b1c5be4f2a6e",
+        sha384: "pl9GJ8E8HDtb6XXIbOifvvMCwec6TtRq94kMfuCtkDqaj1w944d5efTzj0mATKHz",
     },
     Asset {
         path: "frame.js.map",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "f05a95ec2dfd",
-        sha384: "gKe7iOur9BQylH7UxrMP5QeFC5SvQ9yHPxzxf3iIQP7Jy5DCt/yvgXyV/JNkFJ5F",
+        fingerprint: "fae309b7bb1b",
+        sha384: "BZs/qWZewTiyWjILsxNqi9MDBuBPtOzkCSkl6k88mBiuWzb5DuyhXtktGMbOMAXd",
     },
     Asset {
         path: "locales/ar.json",
@@ -470,8 +470,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "6f99132ee161",
-        sha384: "okJ4k5Eb3xZEoDyrcTyhuL4uVCObkZEwMVLqXZipHWn6AEOMBUfIMlvXVDrCJ20+",
+        fingerprint: "06241928b56e",
+        sha384: "lckmS1dkSR3lThznmypB47dGW3Akt3ua7mE3IBiOcuQ4qdenZ8AC0oqfbR1dzxJN",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -821,8 +821,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "ef5a5eacd2af",
-        sha384: "pojJb6MMou+0hyb2QJCEWWtMBQm0+bBLrvq1NE4fMZKvvlBWqTS88bZ2PJVNoumG",
+        fingerprint: "efe18eb675ee",
+        sha384: "6i1A/idM0z2VLzSg5v4rVOGY9TBivcMH7pHwHColqDOGQ0mmUhdXZK+N0/PYKx7J",
     },
     Asset {
         path: "payment.js.map",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "20f9936a3c89",
-        sha384: "HVkZpaUsPsDP1lqZZ4vsgIPOX8bMzMPA74Yr5SCDpACGf9Wu3FF+pkA7udC8UeGs",
+        fingerprint: "1af4f2ec93e6",
+        sha384: "x9nF6r5EmHVK1A+OD/b+j4sFKbECKPapLIeQ95O3lU2dehX9j3ooGc6f0BCqLarO",
     },
     Asset {
         path: "progress.js",

@@ -168,23 +168,15 @@ fn of_notifications(connection: &mut AnyConnection, since: Timestamp) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(QueryableByName)]
-    struct Step {
-        #[diesel(sql_type = Text)]
-        detail: String,
-    }
+    use crate::query_plan;
 
     /// A panel asks these every second, whatever the tables hold.
     #[test]
     fn no_table_that_grows_is_read_whole() {
-        let mut connection = SqliteConnection::establish(":memory:").unwrap();
-        crate::migrate::sqlite(&mut connection).unwrap();
+        let mut connection = query_plan::empty_database();
         let orders = orders!("IN (SELECT value FROM json_each(?))");
         for query in [orders, HELD, notifications!("started_at + took"), STEPS] {
-            let plan: Vec<Step> =
-                diesel::sql_query(format!("EXPLAIN QUERY PLAN {query}")).load(&mut connection).unwrap();
-            let plan: Vec<_> = plan.into_iter().map(|step| step.detail).collect();
+            let plan = query_plan::of(&mut connection, query);
             let grows =
                 ["purchase_order", "processor_op", "outbox_event", "outbox_attempt", "money_request", "history"];
             let whole = plan.iter().filter(|step| {

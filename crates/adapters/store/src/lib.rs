@@ -28,6 +28,8 @@ mod outbox;
 mod payment;
 mod pooler;
 mod postgres;
+#[cfg(test)]
+mod query_plan;
 mod rates;
 mod rows;
 mod schema;

@@ -226,7 +226,8 @@ pub trait Processor: Send + Sync {
     async fn status(&self, question: OperationQuery) -> StatusReply;
 
     /// Makes the processor refuse the key for ever, unless it has moved money under it already: then that is the answer. A hosted page that waits for
-    /// the shopper is closed by it, in one step with being paid: afterwards nobody can pay it. What waits for a bank transfer or for the provider's
+    /// the shopper is closed by it: afterwards nobody can pay it. Where a processor cannot do that in one step with being paid, it may also release what
+    /// was paid a moment before, and says that it is closed: the caller then voids what it was told before. What waits for a bank transfer or for the provider's
     /// own review stays, and that is the answer.
     async fn abandon(&self, question: OperationQuery) -> StatusReply;
 

@@ -17,7 +17,7 @@ import { follow, readView } from "./follow";
 import type { Forms } from "./forms";
 import { whenDrawn } from "./when-drawn";
 import type { Texts } from "./texts";
-import { Words } from "./words";
+import { Messages } from "./messages";
 import type * as Wallet from "../wallet/wallet";
 
 /** After this long without an outcome the shopper is told that the payment is being checked. */
@@ -51,13 +51,13 @@ export class Checkout {
   /** Whether the shell was told all texts. */
   private isToldAll = false;
   private view: View;
-  private readonly words: Words;
+  private readonly messages: Messages;
   private readonly expiry = new ExpiryWatch(() => this.phase === "form" && void this.reload());
 
   constructor(private readonly frame: Frame, private readonly api: Api, private readonly forms: Forms, private readonly texts: Texts) {
     this.view = frame.view;
     this.isDrawn = frame.isShown;
-    this.words = new Words(frame, texts.strings);
+    this.messages = new Messages(frame, texts.strings);
   }
 
   /** Shows the Session for the first time, or takes over the form that is shown. Where a payment was begun, there is more to say. */
@@ -85,7 +85,7 @@ export class Checkout {
   }
 
   /** Goes where the Session is: to the form, or after a payment that is already under way or over. */
-  private begin(notice = this.words.failureOf(this.view.Attempt)): void {
+  private begin(notice = this.messages.failureOf(this.view.Attempt)): void {
     this.expiry.watch(this.view);
     if (this.view.Attempt) closeAttempt(this.sessionId, this.view.Attempt.AttemptId);
     const there = this.setOrder();
@@ -98,7 +98,7 @@ export class Checkout {
   }
 
   private setOrder(): boolean {
-    return this.forms.setOrder(this.view, this.words.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
+    return this.forms.setOrder(this.view, this.messages.amountOf(this.view), agreementOf(this.texts.strings, this.view), isFree(this.view));
   }
 
   private get sessionId(): string {
@@ -140,16 +140,16 @@ export class Checkout {
     if (form !== null && card === null) return;
     const signal = this.newFlow();
     this.notify("");
-    const paying = this.words.paying(this.view, this.forms.contract !== "");
+    const paying = this.messages.paying(this.view, this.forms.contract !== "");
     this.setBusy(true, card === null ? paying : "");
     if (card !== null) this.frame.announce(paying);
     const complete = await this.complete();
     if (signal.aborted) return;
-    if (!complete) return this.openForm(this.words.say("notSent"));
+    if (!complete) return this.openForm(this.messages.say("notSent"));
     this.sent = form;
     const AttemptId = openAttempt(this.sessionId);
     const ContractId = form === null ? "" : this.forms.contract;
-    const of = ContractId === "" ? consentOf(this.view, this.words.lang, form !== null && this.forms.isTicked) : { ContractId };
+    const of = ContractId === "" ? consentOf(this.view, this.messages.lang, form !== null && this.forms.isTicked) : { ContractId };
     const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...of };
     const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
     const order: Submission = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
@@ -182,7 +182,7 @@ export class Checkout {
     this.setOrder();
     this.select(this.method);
     this.forms.focusHeading();
-    this.frame.announce(this.words.say("removed"));
+    this.frame.announce(this.messages.say("removed"));
   }
 
   /** Looks at a Session that expired meanwhile, as when the page was out of sight or the computer slept. */
@@ -232,7 +232,7 @@ export class Checkout {
     if (answer.kind === "ok" && warnings.length === 0) return true;
     closeAttempt(this.sessionId);
     const names = warnings.flatMap((warning) => WARNED[warning] ?? []);
-    this.openForm(names.length > 0 ? undefined : this.words.say(answer.kind === "unreachable" ? "notSent" : "retype"));
+    this.openForm(names.length > 0 ? undefined : this.messages.say(answer.kind === "unreachable" ? "notSent" : "retype"));
     if (names.length > 0) this.forms.chosen.refuse(names);
     return false;
   }
@@ -250,13 +250,13 @@ export class Checkout {
     if (sent === null || answer.status === 404 || answer.code === "RATE_OFFER_EXPIRED") {
       this.fail(answer.code);
     } else if (answer.code === "SESSION_CHANGED") {
-      void this.reload((before, now) => this.words.changeOf(before, now));
+      void this.reload((before, now) => this.messages.changeOf(before, now));
     } else if (answer.status === 409) {
       return false;
     } else if (answer.fields.includes("ContractId")) {
-      void this.reload(() => this.words.say("savedGone"));
+      void this.reload(() => this.messages.say("savedGone"));
     } else {
-      this.openForm(this.words.say(sent.StashId === undefined ? "methodRefused" : "retype"));
+      this.openForm(this.messages.say(sent.StashId === undefined ? "methodRefused" : "retype"));
     }
     return true;
   }
@@ -292,11 +292,11 @@ export class Checkout {
 
   /** Back to the form after an attempt that failed, with the reason and the amount as it is now. */
   private async retry(attempt: FailedAttempt | undefined): Promise<void> {
-    const failure = this.words.failureOf(attempt);
+    const failure = this.messages.failureOf(attempt);
     if (attempt !== undefined) this.frame.link.send({ type: "attempt", code: attempt.ErrorCode, left: attempt.AttemptsLeft });
     await this.reload((before, now) => {
-      const changed = before.Version !== now.Version && this.words.amountOf(before) !== this.words.amountOf(now);
-      return [failure ?? this.words.failureOf(now.Attempt), changed && this.words.changeOf(before, now)].filter(Boolean).join(" ");
+      const changed = before.Version !== now.Version && this.messages.amountOf(before) !== this.messages.amountOf(now);
+      return [failure ?? this.messages.failureOf(now.Attempt), changed && this.messages.changeOf(before, now)].filter(Boolean).join(" ");
     });
     const { sent } = this;
     if (sent === null || this.phase !== "form") return;
@@ -346,7 +346,7 @@ export class Checkout {
   }
 
   showStatus(what: "processing" | "checking" | "stopping"): void {
-    this.frame.link.send({ type: "status", ...this.words.both(what) });
+    this.frame.link.send({ type: "status", ...this.messages.both(what) });
   }
 
   private showChecking(): void {
@@ -362,7 +362,7 @@ export class Checkout {
     clearTimeout(this.slowTimer);
     this.setBusy(true);
     const what = challenge ? "challenge" : "away";
-    this.frame.link.send({ type: "away", ...this.words.both(what), url, challenge, now });
+    this.frame.link.send({ type: "away", ...this.messages.both(what), url, challenge, now });
   }
 
   private cameBack(): void {
@@ -374,14 +374,14 @@ export class Checkout {
   private succeed({ BankDetails: bank, OrderId: orderId = "", OrderState: state = "", PaymentMethod: method = "" }: Progress): void {
     this.end();
     const what = bank ? "bank" : isFree(this.view) ? "saved" : "done";
-    const details = bank ? detailsOf(this.texts.strings, this.words.lang, this.words.amountOf(this.view), this.view, bank) : [];
-    this.frame.link.send({ type: "done", ...this.words.both(what, { merchant: this.view.MerchantName }), details, paid: { state, orderId, method } });
+    const details = bank ? detailsOf(this.texts.strings, this.messages.lang, this.messages.amountOf(this.view), this.view, bank) : [];
+    this.frame.link.send({ type: "done", ...this.messages.both(what, { merchant: this.view.MerchantName }), details, paid: { state, orderId, method } });
   }
 
   private fail(code: string): void {
     this.end();
-    const text = this.texts.strings[`failed.${code}`] ?? this.words.say("failed.other");
-    this.frame.link.fail(code, "", this.words.say("failedTitle"), text);
+    const text = this.texts.strings[`failed.${code}`] ?? this.messages.say("failed.other");
+    this.frame.link.fail(code, "", this.messages.say("failedTitle"), text);
   }
 
   private end(): void {

@@ -249,21 +249,13 @@ fn cut<T>(found: &mut Vec<T>, bounds: SearchBounds) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(QueryableByName)]
-    struct Step {
-        #[diesel(sql_type = Text)]
-        detail: String,
-    }
+    use crate::query_plan;
 
     #[test]
     fn cards_are_found_through_their_index() {
-        let mut connection = SqliteConnection::establish(":memory:").unwrap();
-        crate::migrate::sqlite(&mut connection).unwrap();
+        let mut connection = query_plan::empty_database();
         for query in [OF_CARD, of_card_of!("+", one_of!(sqlite))] {
-            let plan: Vec<Step> =
-                diesel::sql_query(format!("EXPLAIN QUERY PLAN {query}")).load(&mut connection).unwrap();
-            let plan: Vec<_> = plan.into_iter().map(|step| step.detail).collect();
+            let plan = query_plan::of(&mut connection, query);
             let of_orders: Vec<_> = plan.iter().filter(|step| step.contains("purchase_order")).collect();
             let index = "purchase_order_by_card (card_last_four=? AND created_at>? AND created_at<?)";
             assert!(of_orders.len() == 1 && of_orders[0].contains(index), "{plan:?}");

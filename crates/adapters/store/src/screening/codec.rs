@@ -18,7 +18,7 @@ pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
         .buckets
         .values()
         .flat_map(|buckets| buckets.values())
-        .any(|counted| 0 < counted.alarm_challenges + counted.alarm_passes);
+        .any(|counted| counted.alarm_challenges != 0 || counted.alarm_passes != 0);
     let mut bytes = vec![if has_alarms { COUNTS_FORMAT } else { FORMAT }];
     for window in VelocityWindow::ALL {
         let buckets = counts.buckets.get(&window);
@@ -223,6 +223,11 @@ mod tests {
             9, 9, 9, 9, 0,
         ];
         assert_eq!(decode_counts(&before_alarms).unwrap(), counts);
+        assert_eq!(
+            encode_counts(&counts),
+            before_alarms,
+            "and programs of before read what this one writes without an alarm"
+        );
         counts.change(Timestamp::from_micros(3_660_000_000), |counts| {
             (counts.alarm_challenges, counts.alarm_passes) = (4, 3);
         });

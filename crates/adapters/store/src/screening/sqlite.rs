@@ -163,17 +163,11 @@ mod tests {
     use dropin_risk::VelocityKey;
 
     use super::*;
-
-    #[derive(QueryableByName)]
-    struct Step {
-        #[diesel(sql_type = Text)]
-        detail: String,
-    }
+    use crate::query_plan;
 
     #[test]
     fn shoppers_and_counts_are_found_by_their_keys() {
-        let mut connection = SqliteConnection::establish(":memory:").unwrap();
-        crate::migrate::sqlite(&mut connection).unwrap();
+        let mut connection = query_plan::empty_database();
         let shopper = (MerchantId::new(Uuid::from_u128(1)), VelocityHash([7; 32]));
         let of = CountKey { merchant: shopper.0, key: VelocityKey::Device, hash: shopper.1 };
         let queries = [
@@ -181,9 +175,7 @@ mod tests {
             diesel::debug_query::<Sqlite, _>(&find_counts!(&of)).to_string(),
         ];
         for query in queries {
-            let query = format!("EXPLAIN QUERY PLAN {query}");
-            let plan: Vec<Step> = diesel::sql_query(&query).load(&mut connection).unwrap();
-            let steps: Vec<_> = plan.into_iter().map(|step| step.detail).collect();
+            let steps = query_plan::of(&mut connection, &query);
             let [step] = &steps[..] else { panic!("{query}: {steps:?}") };
             let by_key = ["merchant_id=? AND hash=?", "merchant_id=? AND kind=? AND hash=?"];
             assert!(step.starts_with("SEARCH ") && by_key.iter().any(|key| step.contains(key)), "{query}: {step}");

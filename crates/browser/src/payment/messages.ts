@@ -5,7 +5,7 @@ import type { Frame } from "../frame/frame";
 import { isFree } from "./agreement";
 import type { FailedAttempt, View } from "./api";
 
-export class Words {
+export class Messages {
   /** More texts may be added to `strings` in place. */
   constructor(private readonly frame: Frame, private readonly strings: Strings) {}
 
