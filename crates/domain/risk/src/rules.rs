@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use crate::condition::{ExactRule, write_euros};
 use crate::decision::{Decision, Score};
+use crate::exemption::ScaExemption;
 use crate::factor::Factor;
 use crate::facts::FactText;
 use crate::list::SubjectList;
@@ -39,6 +40,8 @@ pub struct Rules {
     pub(crate) weights: BTreeMap<Factor, i16>,
     pub(crate) velocity: BTreeMap<VelocityName, VelocityLimit>,
     pub(crate) exact: BTreeMap<RuleName, ExactRule>,
+    /// Up to how many euro cents each is asked for.
+    pub(crate) exemptions: BTreeMap<ScaExemption, u64>,
     disposable: BTreeSet<FactText>,
     pub(crate) allow: SubjectList,
     pub(crate) block: SubjectList,
@@ -79,6 +82,7 @@ impl Rules {
             weights: BTreeMap::new(),
             velocity: BTreeMap::new(),
             exact: BTreeMap::new(),
+            exemptions: BTreeMap::new(),
             disposable: BTreeSet::new(),
             allow: SubjectList::default(),
             block: SubjectList::default(),
@@ -120,6 +124,8 @@ impl Rules {
             Setting::Velocity(name, limit) => drop(self.velocity.insert(name, limit)),
             Setting::Rule(name, Some(rule)) => drop(self.exact.insert(name, rule)),
             Setting::Rule(name, None) => drop(self.exact.remove(&name)),
+            Setting::Exemption(exemption, Some(cents)) => drop(self.exemptions.insert(exemption, cents)),
+            Setting::Exemption(exemption, None) => drop(self.exemptions.remove(&exemption)),
             Setting::Disposable(domain) => drop(self.disposable.insert(domain)),
             // The file's reader has tried each entry.
             Setting::Allow(kind, entry) => drop(self.allow.add(kind, &entry)),
@@ -227,6 +233,14 @@ impl fmt::Display for Rules {
         velocity.try_for_each(|(name, limit)| writeln!(f, "{name} = [{}, {}]", limit.most, limit.points))?;
         writeln!(f, "\n[{}]", Section::Rules)?;
         self.exact.iter().try_for_each(|(name, rule)| writeln!(f, "{name} = \"{rule}\""))?;
+        writeln!(f, "\n[{}]", Section::Exemptions)?;
+        ScaExemption::ALL.into_iter().skip(1).try_for_each(|exemption| {
+            let limit = self.exemptions.get(&exemption).map_or_else(|| "OFF".to_owned(), |limit| match exemption.most_cents() {
+                Some(_) => write_euros(*limit),
+                None => "ON".to_owned(),
+            });
+            writeln!(f, "{exemption} = \"{limit}\"")
+        })?;
         writeln!(f, "\n[{}]", Section::Disposable)?;
         let domains: Vec<String> = self.disposable.iter().map(|domain| quoted(domain.as_str())).collect();
         writeln!(f, "EMAIL_DOMAINS = [{}]", domains.join(", "))?;

@@ -1,4 +1,5 @@
 use crate::decision::{Decision, Score, score_of};
+use crate::exemption::ScaExemption;
 use crate::factor::Factor;
 use crate::facts::Facts;
 use crate::reason::{Reason, ReasonCode};
@@ -23,6 +24,8 @@ pub struct Screening {
     score: Score,
     reasons: Vec<Reason>,
     rules: RulesFingerprint,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    exemption: Option<ScaExemption>,
     facts: Facts,
 }
 
@@ -63,7 +66,8 @@ impl Rules {
             let order = has_points(one).cmp(&has_points(other)).then(other.points.abs().cmp(&one.points.abs()));
             order.then_with(|| one.code.cmp(&other.code))
         });
-        Screening { decision, score, reasons, rules: self.fingerprint(), facts }
+        let exemption = self.exemption(&facts, decision);
+        Screening { decision, score, reasons, rules: self.fingerprint(), exemption, facts }
     }
 }
 
@@ -106,6 +110,20 @@ impl Screening {
     /// ```
     pub fn is_in_alarm(&self) -> bool {
         self.reasons.iter().any(|reason| reason.code == ReasonCode::Factor(Factor::MerchantAlarm))
+    }
+
+    /// The exemption from strong authentication that the processor is asked for.
+    ///
+    /// ```
+    /// # use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile, ScaExemption};
+    /// let rules = Rules::built_in().with(&RulesFile::parse("[exemptions]\nLOW_VALUE = '30.00 EUR'")?)?;
+    /// let exempted = Some(ExemptedPayments::default());
+    /// let facts = Facts { amount_cents: Some(9_90), scheme: "VISA".parse().ok(), exempted, ..Facts::default() };
+    /// assert_eq!(rules.screen(facts).exemption(), Some(ScaExemption::LowValue));
+    /// # Ok::<(), dropin_risk::Mistakes>(())
+    /// ```
+    pub const fn exemption(&self) -> Option<ScaExemption> {
+        self.exemption
     }
 
     /// The rules that decided.

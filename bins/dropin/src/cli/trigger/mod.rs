@@ -1,5 +1,6 @@
 //! `dropin trigger`: makes an event happen in a sandbox. Nothing is made up: a Session is created and paid, or a contract opened, over HTTP as a
-//! merchant and a shopper do it, with the published number or the method that leads there, and the running services do the rest.
+//! merchant and a shopper do it, with the published number or the method that leads there, and the running services do the rest. A merchant's alarm alone
+//! is noted in the database, as screening notes one.
 
 mod contract;
 mod scenario;
@@ -10,12 +11,17 @@ use std::time::Duration;
 
 use clap::Args;
 use dropin_boot::{Failure, Mode, SystemClock, SystemIds};
-use dropin_kernel::{ContractId, EventId, OrderId, PaymentId, SessionId};
-use dropin_ports::{AccessStore, IdSource, NotificationFilter, NotificationQuery, NotificationStore, StoredResponse};
+use dropin_kernel::{ContractId, EventId, MerchantId, OrderId, PaymentId, SessionId};
+use dropin_ports::{
+    AccessStore, Clock, IdSource, NotificationFilter, NotificationQuery, NotificationStore, ScreeningStore,
+    StoredResponse,
+};
+use dropin_risk::{Facts, Rules, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
 use dropin_session::Session;
 use dropin_store::Store;
 use dropin_usecases::access::Caller;
 use dropin_usecases::idempotency::{IdempotentOutcome, Reply};
+use dropin_usecases::screening::alarm_event;
 use dropin_usecases::sessions::Sessions;
 use dropin_validation::UrlPolicy;
 use dropin_wire::event;
@@ -98,6 +104,11 @@ pub(super) async fn run(cli: &Cli, store: &Store, wanted: &Trigger) -> Result<()
             let notification = trigger_run.wait_for(event, contract.into()).await?;
             tell_contract(wanted.output, event, notification, contract)
         }
+        Way::Alarm => {
+            let merchant = trigger_run.raise_alarm().await?;
+            let notification = trigger_run.wait_for(event, PaymentId::new(merchant.uuid())).await?;
+            tell_alarm(wanted.output, event, notification, merchant)
+        }
     }
 }
 
@@ -107,6 +118,14 @@ fn tell_contract(output: Output, event: &str, notification: EventId, contract: C
         return say(&json!({ "EventType": event, "EventId": notification, "ContractId": contract }).to_string());
     }
     say(&format!("{event} happened: notification {notification}, contract {contract}."))
+}
+
+fn tell_alarm(output: Output, event: &str, notification: EventId, merchant: MerchantId) -> Result<(), Failure> {
+    if output.json {
+        let (notification, merchant) = (notification.to_string(), merchant.to_string());
+        return say(&json!({ "EventType": event, "EventId": notification, "MerchantId": merchant }).to_string());
+    }
+    say(&format!("{event} happened: notification {notification}, merchant {merchant}."))
 }
 
 /// Where the parts of the service are that a merchant's pages and server ask beside the APIs.
@@ -253,6 +272,19 @@ impl TriggerRun<'_> {
         let order = self.order_of(session).await?;
         let body = Some(&body).filter(|body| **body != json!({}));
         self.service.call("POST", &format!("/v1/order/{order}/{what}"), body).await
+    }
+
+    /// Notes an alarm of the merchant's.
+    async fn raise_alarm(&self) -> Result<MerchantId, Failure> {
+        let counts = VelocityCounts { tries: 20, declines: 20, ..VelocityCounts::default() };
+        let mut facts = Facts::default();
+        facts.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 20 });
+        let (merchant, screening) = (self.caller.merchant.id, Rules::built_in().screen(facts));
+        let event = alarm_event(&SystemIds, merchant, &screening, SystemClock.now());
+        match self.store.note_alarm(event).await? {
+            true => Ok(merchant),
+            false => Err(format!("an alarm of merchant {merchant} lasts already: try again 10 minutes after it was seen last").into()),
+        }
     }
 
     /// Creates a Session by the service's own use case, for this merchant but with a short life; the settler ends it like any other.

@@ -22,6 +22,8 @@ pub(super) enum Way {
     Session(Payment),
     /// The merchant's server has a shopper's card stored.
     Contract(ContractStep),
+    /// Screening notes that the merchant's declines jump.
+    Alarm,
 }
 
 /// How a Session is paid.
@@ -146,6 +148,11 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         ContractStep::RefusedCharge,
     ),
     contract("CONTRACT_CLOSED", "stores a card; closes the contract", ContractStep::Close),
+    Scenario {
+        event: event::SCREENING_ALARM_RAISED,
+        does: "notes an alarm as screening does after 20 declined tries; no payment is made",
+        way: Way::Alarm,
+    },
 ];
 
 const fn scenario(

@@ -5,19 +5,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dropin_access::Merchant;
-use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_kernel::{EventId, MerchantId, OrderId, PaymentId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::Order;
 use dropin_ports::{
-    Clock, CountedPaymentTry, IpCountries, NewPaymentTry, RateStore, ScreeningStore, StoreError, VelocityKeyring,
+    Clock, CountableOutcome, CountedPaymentTry, IdSource, IpCountries, NewEvent, NewPaymentTry, RateStore,
+    ScreeningStore, StoreError, VelocityKeyring,
 };
 use dropin_rates::Table;
-use dropin_risk::{Decision, Facts, IssuerChecks, Rules, Screening};
+use dropin_risk::{Decision, Facts, IssuerChecks, Rules, ScaExemption, Screening};
+use dropin_wire::event;
 use tokio::time::timeout_at;
 
 use super::metrics::ScreeningPart;
 use super::subject::{InstrumentFacts, ScreeningSubject};
-use super::{CountableOutcome, ScreeningMetrics, ScreeningRules};
+use super::{ScreeningMetrics, ScreeningRules};
 use crate::access::KnownMerchants;
 use crate::recent::{Recalled, Recent};
 
@@ -118,9 +120,10 @@ impl PaymentScreening {
         }
     }
 
-    /// Counts the try and decides. Whatever fails is left out.
+    /// Counts the try and decides, and raises an alarm. Whatever fails is left out.
     pub(crate) async fn screen(
         &self,
+        ids: &dyn IdSource,
         order: &Order,
         subject: &ScreeningSubject,
         instrument: &InstrumentFacts,
@@ -132,13 +135,21 @@ impl PaymentScreening {
         let ip_country = ip_country.and_then(|(countries, address)| countries.country_of(address));
         let mut facts = Facts { amount_cents, ip_country, ..subject.facts(instrument) };
         let counted = self.count(order, subject, instrument, amount_cents, counting, now).await;
-        if let Some(CountedPaymentTry { velocity, known_since }) = counted {
+        // What no rule asks for stands in no facts: a program that does not know it could not read them.
+        let asks_exemptions = subject.rules.ask_exemptions();
+        facts.is_stored = asks_exemptions && instrument.is_stored;
+        if let Some(CountedPaymentTry { velocity, known_since, exempted }) = counted {
             facts.velocity = velocity;
+            facts.exempted = exempted.filter(|_| asks_exemptions);
             facts.known_days = known_since.map(|since| days(now.since(since)));
         }
         let screening = subject.rules.screen(facts);
-        self.metrics.decided(order.merchant_id, &screening, now);
+        let is_alarm_due = self.metrics.decided(order.merchant_id, &screening, now);
         let is_kept = self.keep(order, &screening, deadline).await;
+        if is_alarm_due {
+            let event = alarm_event(ids, order.merchant_id, &screening, now);
+            self.within(deadline, ScreeningPart::Alarm, self.store.note_alarm(event)).await;
+        }
         ScreenedPayment { screening: Some(screening), rules: Some(subject.rules.clone()), is_kept }
     }
 
@@ -266,9 +277,8 @@ impl PaymentScreening {
 
     /// Counts what became of a payment, once that is written.
     pub(crate) async fn count_outcome(&self, order: OrderId, counted: CountableOutcome) {
-        let CountableOutcome { outcome, in_alarm } = counted;
         let deadline = tokio::time::Instant::now() + SCREENING_DEADLINE;
-        self.within(deadline, ScreeningPart::Outcome, self.store.count_outcome(order, outcome, in_alarm)).await;
+        self.within(deadline, ScreeningPart::Outcome, self.store.count_outcome(order, counted)).await;
     }
 
     /// Notes how long the processor took to answer about a card.
@@ -291,6 +301,23 @@ impl ScreenedPayment {
 
     pub(crate) fn decision(&self) -> Decision {
         self.screening.as_ref().map_or(Decision::Review, Screening::decision)
+    }
+
+    /// What the processor is asked for instead of an authentication.
+    pub(crate) fn exemption(&self) -> Option<ScaExemption> {
+        self.screening.as_ref().and_then(Screening::exemption)
+    }
+}
+
+/// Of a merchant's alarm, in a stream of the merchant's own: it belongs to no payment.
+pub fn alarm_event(ids: &dyn IdSource, merchant: MerchantId, screening: &Screening, at: Timestamp) -> NewEvent {
+    NewEvent {
+        id: EventId::new(ids.ordered()),
+        merchant_id: merchant,
+        payment_id: PaymentId::new(merchant.uuid()),
+        event_type: event::SCREENING_ALARM_RAISED,
+        body: event::screening_alarm_raised(merchant, screening, at),
+        at,
     }
 }
 

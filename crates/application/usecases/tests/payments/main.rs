@@ -11,6 +11,7 @@ mod crashes;
 mod crossings;
 mod deployment;
 mod endings;
+mod exemptions;
 mod fault;
 mod guarantees;
 mod model;
