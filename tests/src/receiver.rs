@@ -128,9 +128,15 @@ impl Receiver {
             let contract = &one.body["Contract"];
             let of_contract =
                 if contract["SessionId"].is_null() { &contract["ContractId"] } else { &contract["SessionId"] };
-            [&order["OrderId"], &order["SessionId"], &session["SessionId"], of_contract, &one.body["Alarm"]["MerchantId"]]
-                .iter()
-                .any(|id| **id == subject)
+            [
+                &order["OrderId"],
+                &order["SessionId"],
+                &session["SessionId"],
+                of_contract,
+                &one.body["Alarm"]["MerchantId"],
+            ]
+            .iter()
+            .any(|id| **id == subject)
         };
         self.all().into_iter().filter(is_mine).collect()
     }

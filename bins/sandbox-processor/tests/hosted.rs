@@ -133,9 +133,8 @@ async fn an_exemption_is_part_of_what_was_asked() {
     caller.press(&refused.page(), "succeed").await;
     let now = caller.operation(&key).await;
     assert_eq!((now.outcome(), &now.body["Checks"]["Authenticated"]), ("APPROVED", &json!(true)));
-    let mut both = terms(CHALLENGED, json!("LOW_VALUE"));
-    both["Challenge"] = json!(true);
-    for odd in [both, terms(CHALLENGED, json!("CORPORATE")), terms(CHALLENGED, json!(5))] {
+    let both = json!({"Card": card(CHALLENGED), "Exemption": "LOW_VALUE", "Challenge": true});
+    for odd in [common::asking(both), terms(CHALLENGED, json!("CORPORATE")), terms(CHALLENGED, json!(5))] {
         let odd = caller.post("/v1/authorizations", &fresh_key(), odd).await;
         assert_eq!((odd.status, odd.code()), (400, "INVALID_REQUEST"), "{odd:?}");
     }

@@ -818,6 +818,7 @@ language! {
         "ORDER_REFUND": "Bestellung erstattet",
         "ORPHANED_CREDENTIAL": "Verwaiste Karte",
         "OTHER_WAY_CHOSEN": "Anderer Weg gewählt",
+        "OUTSIDE_SCORE": "Bewertung von außen",
         "Order": "Bestellung",
         "PAGE_CANCELLED": "Auf der Seite abgebrochen",
         "PAGE_EXPIRED": "Seite abgelaufen",

@@ -818,6 +818,7 @@ first_language! {
         "ORDER_REFUND": "Order refund",
         "ORPHANED_CREDENTIAL": "Orphaned credential",
         "OTHER_WAY_CHOSEN": "Other way chosen",
+        "OUTSIDE_SCORE": "Score from outside",
         "Order": "Order",
         "PAGE_CANCELLED": "Page cancelled",
         "PAGE_EXPIRED": "Page expired",

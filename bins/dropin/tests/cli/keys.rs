@@ -7,7 +7,9 @@ use std::process::Command;
 
 use dropin_boot::SystemIds;
 use dropin_kernel::{OrderId, Timestamp};
-use dropin_ports::{CountableOutcome, HashedVelocityKey, IdSource, NewPaymentTry, PaymentTryOutcome, ScreeningStore, VelocityHash};
+use dropin_ports::{
+    CountableOutcome, HashedVelocityKey, IdSource, NewPaymentTry, PaymentTryOutcome, ScreeningStore, VelocityHash,
+};
 use dropin_store::{Role, Store, StoreConfig};
 use serde_json::{Value, json};
 

@@ -50,7 +50,7 @@ pub(crate) fn request(method_data: PaymentMethodData, amount: Amount) -> Authori
         return_url: Some("https://shop.example/back".to_owned()),
         country: Some("NL".to_owned()),
         challenge: false,
-            exemption: None,
+        exemption: None,
     }
 }
 

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
-use dropin_risk::{ExemptedPayments, Screening, ScreeningLabel, Velocity, VelocityKey};
+use dropin_risk::{ExemptedPayments, Facts, OutsideScore, Screening, ScreeningLabel, Velocity, VelocityKey};
 
 use crate::keyring::KeyringError;
 use crate::store::{NewEvent, StoreError};
@@ -50,6 +50,27 @@ pub const EXEMPTED_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
 /// How long a shopper who has paid is known without coming again.
 pub const KNOWN_SHOPPER_LIFETIME: Duration = Duration::from_secs(400 * 86_400);
+
+/// No score came from outside.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OutsideScoreUnavailable(pub String);
+
+/// A service outside that scores payments.
+#[async_trait]
+pub trait OutsideScorer: Send + Sync {
+    /// How suspicious it finds a payment with these facts, in which no card number stands. The caller waits for a moment and no longer: a future that is
+    /// dropped is a call that failed.
+    ///
+    /// # Errors
+    /// [`OutsideScoreUnavailable`].
+    async fn score_payment(
+        &self,
+        order: OrderId,
+        merchant: MerchantId,
+        facts: &Facts,
+    ) -> Result<OutsideScore, OutsideScoreUnavailable>;
+}
 
 /// A try to pay, before the processor is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -132,7 +132,9 @@ impl Rules {
             return None;
         }
         let mut asked = self.exemptions.iter();
-        asked.find(|(exemption, limit)| exemption.applies(facts, amount_cents, **limit)).map(|(exemption, _)| *exemption)
+        asked
+            .find(|(exemption, limit)| exemption.applies(facts, amount_cents, **limit))
+            .map(|(exemption, _)| *exemption)
     }
 }
 

@@ -8,6 +8,7 @@ use dropin_kernel::coded_enum;
 use dropin_validation::Country;
 
 use crate::exemption::ExemptedPayments;
+use crate::outside::OutsideScore;
 use crate::velocity::Velocity;
 
 /// Most bytes that are kept of a text: those of the longest e-mail address (RFC 5321).
@@ -152,4 +153,7 @@ pub struct Facts {
     /// Whether the card is stored for later payments.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub is_stored: bool,
+    /// What a service outside says; `None` where none was asked.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub outside: Option<OutsideScore>,
 }

@@ -11,6 +11,7 @@ use crate::factor::Factor;
 use crate::facts::FactText;
 use crate::list::SubjectList;
 use crate::mistake::{Mistakes, Position};
+use crate::outside::{OutsideName, OutsideWeight};
 use crate::reason::RuleName;
 use crate::rules_file::{LimitName, RulesFile, Section, Setting, VelocityLimit};
 use crate::velocity::VelocityName;
@@ -42,6 +43,7 @@ pub struct Rules {
     pub(crate) exact: BTreeMap<RuleName, ExactRule>,
     /// Up to how many euro cents each is asked for.
     pub(crate) exemptions: BTreeMap<ScaExemption, u64>,
+    pub(crate) outside: OutsideWeight,
     disposable: BTreeSet<FactText>,
     pub(crate) allow: SubjectList,
     pub(crate) block: SubjectList,
@@ -83,6 +85,7 @@ impl Rules {
             velocity: BTreeMap::new(),
             exact: BTreeMap::new(),
             exemptions: BTreeMap::new(),
+            outside: OutsideWeight::default(),
             disposable: BTreeSet::new(),
             allow: SubjectList::default(),
             block: SubjectList::default(),
@@ -126,6 +129,7 @@ impl Rules {
             Setting::Rule(name, None) => drop(self.exact.remove(&name)),
             Setting::Exemption(exemption, Some(cents)) => drop(self.exemptions.insert(exemption, cents)),
             Setting::Exemption(exemption, None) => drop(self.exemptions.remove(&exemption)),
+            Setting::Outside(name, number) => self.outside.set(name, number),
             Setting::Disposable(domain) => drop(self.disposable.insert(domain)),
             // The file's reader has tried each entry.
             Setting::Allow(kind, entry) => drop(self.allow.add(kind, &entry)),
@@ -191,6 +195,16 @@ impl Rules {
         self.disposable.contains(&FactText::new(domain))
     }
 
+    /// Whether a service outside is asked for a score.
+    ///
+    /// ```
+    /// # use dropin_risk::Rules;
+    /// assert!(!Rules::built_in().ask_outside());
+    /// ```
+    pub const fn ask_outside(&self) -> bool {
+        self.outside.weight != 0
+    }
+
     /// By what these rules are told from others.
     ///
     /// ```
@@ -235,12 +249,18 @@ impl fmt::Display for Rules {
         self.exact.iter().try_for_each(|(name, rule)| writeln!(f, "{name} = \"{rule}\""))?;
         writeln!(f, "\n[{}]", Section::Exemptions)?;
         ScaExemption::ALL.into_iter().skip(1).try_for_each(|exemption| {
-            let limit = self.exemptions.get(&exemption).map_or_else(|| "OFF".to_owned(), |limit| match exemption.most_cents() {
-                Some(_) => write_euros(*limit),
-                None => "ON".to_owned(),
-            });
+            let limit = self.exemptions.get(&exemption).map_or_else(
+                || "OFF".to_owned(),
+                |limit| match exemption.most_cents() {
+                    Some(_) => write_euros(*limit),
+                    None => "ON".to_owned(),
+                },
+            );
             writeln!(f, "{exemption} = \"{limit}\"")
         })?;
+        writeln!(f, "\n[{}]", Section::Outside)?;
+        writeln!(f, "{} = {}", OutsideName::Weight, self.outside.weight)?;
+        writeln!(f, "{} = {}", OutsideName::Default, self.outside.default)?;
         writeln!(f, "\n[{}]", Section::Disposable)?;
         let domains: Vec<String> = self.disposable.iter().map(|domain| quoted(domain.as_str())).collect();
         writeln!(f, "EMAIL_DOMAINS = [{}]", domains.join(", "))?;

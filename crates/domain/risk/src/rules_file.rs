@@ -9,6 +9,7 @@ use crate::factor::Factor;
 use crate::facts::FactText;
 use crate::list::{ListKind, SubjectList};
 use crate::mistake::{Mistakes, Position};
+use crate::outside::OutsideName;
 use crate::reader::{self, Content, Entry, Value};
 use crate::reason::RuleName;
 use crate::velocity::VelocityName;
@@ -36,6 +37,8 @@ coded_enum! {
         Rules = "rules",
         /// Exemptions from strong authentication.
         Exemptions = "exemptions",
+        /// The score from outside.
+        Outside = "outside",
         /// Domains that give e-mail addresses away.
         Disposable = "disposable",
         /// Who is always allowed.
@@ -83,6 +86,7 @@ pub(crate) enum Setting {
     Rule(RuleName, Option<ExactRule>),
     /// Up to how many euro cents it is asked for; `None` where it is not.
     Exemption(ScaExemption, Option<u64>),
+    Outside(OutsideName, u8),
     Disposable(FactText),
     Allow(ListKind, String),
     Block(ListKind, String),
@@ -148,12 +152,11 @@ fn add_settings(section: Section, entry: &Entry, settings: &mut Vec<(Position, S
         | Section::Weights
         | Section::Velocity
         | Section::Rules
-        | Section::Exemptions => {
-            match setting(section, entry) {
-                Ok(setting) => settings.push((entry.at, setting)),
-                Err(told) => wrong(told),
-            }
-        }
+        | Section::Exemptions
+        | Section::Outside => match setting(section, entry) {
+            Ok(setting) => settings.push((entry.at, setting)),
+            Err(told) => wrong(told),
+        },
     }
 }
 
@@ -194,6 +197,7 @@ fn setting(section: Section, entry: &Entry) -> SettingResult<Setting> {
             Ok(Setting::Rule(name, Some(parsed?)))
         }
         Section::Exemptions => exemption(entry),
+        Section::Outside => Ok(Setting::Outside(name(entry)?, number(value, 0, MAX_POINTS)?)),
         Section::Disposable | Section::Allow | Section::Block => list_setting(section, entry, value),
     }
 }
@@ -211,9 +215,9 @@ fn exemption(entry: &Entry) -> SettingResult<Setting> {
         (amount, Some(most)) => euro_cents(amount).ok().filter(|cents| (1..=most).contains(cents)).map(Some),
     };
     let limit = limit.ok_or_else(|| {
-        let on = exemption.most_cents().map_or_else(|| "\"ON\"".to_owned(), |most| {
-            format!("an amount up to \"{}\"", write_euros(most))
-        });
+        let on = exemption
+            .most_cents()
+            .map_or_else(|| "\"ON\"".to_owned(), |most| format!("an amount up to \"{}\"", write_euros(most)));
         (value.at, format!("must be {on}, or \"OFF\""))
     })?;
     Ok(Setting::Exemption(exemption, limit))

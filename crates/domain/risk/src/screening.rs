@@ -44,7 +44,9 @@ impl Rules {
             counted.is_some_and(|counted| limit.most < counted)
         });
         let exceeded = exceeded.map(|(name, limit)| Reason { code: ReasonCode::Velocity(*name), points: limit.points });
-        let mut reasons: Vec<Reason> = factors.chain(exceeded).collect();
+        let outside = facts.outside.as_ref().filter(|_| self.ask_outside());
+        let outside_score = outside.and_then(|outside| self.outside.reason(outside));
+        let mut reasons: Vec<Reason> = factors.chain(exceeded).chain(outside_score).collect();
         let score = score_of(&reasons);
 
         let without_points = |code| Reason { code, points: 0 };
@@ -61,6 +63,8 @@ impl Rules {
 
         reasons.extend(blocked.into_iter().chain(allowed));
         reasons.extend(applying.into_iter().map(|(name, _)| without_points(ReasonCode::Rule(name.clone()))));
+        let outside_reasons = outside.into_iter().flat_map(|outside| outside.reasons.iter().cloned());
+        reasons.extend(outside_reasons.map(ReasonCode::OutsideReason).map(without_points));
         reasons.sort_by(|one, other| {
             let has_points = |reason: &Reason| reason.points != 0;
             let order = has_points(one).cmp(&has_points(other)).then(other.points.abs().cmp(&one.points.abs()));

@@ -4,11 +4,11 @@ use dropin_kernel::serialize_as_text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::facts::FactText;
-use crate::reason::ReasonCode;
+use crate::reason::{ReasonCode, RuleName};
 use crate::rules::RulesFingerprint;
 use crate::velocity::{VelocityCounts, VelocityName, VelocitySum};
 
-serialize_as_text!(ReasonCode, RulesFingerprint, VelocityName);
+serialize_as_text!(ReasonCode, RuleName, RulesFingerprint, VelocityName);
 
 impl Serialize for FactText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_risk::{
-    Decision, ExemptedPayments, FactText, Facts, ReasonCode, Rules, RulesFile, Score, Screening, VelocityCounts, VelocityKey,
-    VelocitySum, VelocityWindow,
+    Decision, ExemptedPayments, FactText, Facts, OutsideScore, ReasonCode, Rules, RulesFile, Score, Screening,
+    VelocityCounts, VelocityKey, VelocitySum, VelocityWindow,
 };
 
 fn facts() -> Facts {
@@ -48,15 +48,14 @@ fn a_screening_is_what_it_was() {
 #[test]
 fn what_only_an_alarm_counts_stands_there_where_it_was_counted() {
     let mut facts = Facts::default();
-    let counts = VelocityCounts {
-        alarm_challenges: 3,
-        alarm_passes: 2,
-        alarm_verifications: 1,
-        ..VelocityCounts::default()
-    };
+    let counts =
+        VelocityCounts { alarm_challenges: 3, alarm_passes: 2, alarm_verifications: 1, ..VelocityCounts::default() };
     facts.velocity.set(VelocityKey::Merchant, VelocityWindow::Hour, VelocitySum { counts, cards: 0 });
     let json = serde_json::to_string(&facts).unwrap();
-    assert!(json.contains(r#""Blocks":0,"AlarmChallenges":3,"AlarmPasses":2,"AlarmVerifications":1,"Cards":0"#), "{json}");
+    assert!(
+        json.contains(r#""Blocks":0,"AlarmChallenges":3,"AlarmPasses":2,"AlarmVerifications":1,"Cards":0"#),
+        "{json}"
+    );
     assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
 }
 
@@ -77,6 +76,17 @@ fn an_exemption_stands_there_where_one_is_asked_for() {
     assert!(!plain.contains("Exempt") && !plain.contains("IsStored"), "a program of before reads it: {plain}");
     let stored = Facts { is_stored: true, ..facts };
     assert_eq!(serde_json::from_str::<Facts>(&serde_json::to_string(&stored).unwrap()).unwrap(), stored);
+}
+
+#[test]
+fn a_score_from_outside_stands_there_where_one_was_asked_for() {
+    let outside = OutsideScore { score: Score::try_from(73).ok(), reasons: vec!["PROXY".parse().unwrap()] };
+    let facts = Facts { outside: Some(outside), ..Facts::default() };
+    let json = serde_json::to_string(&facts).unwrap();
+    assert!(json.contains(r#","Outside":{"Score":73,"Reasons":["PROXY"]}"#), "{json}");
+    assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
+    assert!(serde_json::from_str::<Facts>(&json.replace("PROXY", "a proxy")).is_err());
+    assert!(!serde_json::to_string(&Facts::default()).unwrap().contains("Outside"));
 }
 
 #[test]

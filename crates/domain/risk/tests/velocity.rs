@@ -7,8 +7,15 @@ use dropin_kernel::Timestamp;
 use dropin_risk::{VelocityCounts, VelocityMeasure, VelocitySum, VelocityWindow};
 use proptest::prelude::*;
 
-const ONE: VelocityCounts =
-    VelocityCounts { tries: 1, declines: 2, blocks: 3, alarm_challenges: 5, alarm_passes: 6, alarm_verifications: 7, amount_cents: 4 };
+const ONE: VelocityCounts = VelocityCounts {
+    tries: 1,
+    declines: 2,
+    blocks: 3,
+    alarm_challenges: 5,
+    alarm_passes: 6,
+    alarm_verifications: 7,
+    amount_cents: 4,
+};
 
 /// Whether a try at `at` counts at `now`.
 fn counts(window: VelocityWindow, at: Timestamp, now: Timestamp) -> bool {

@@ -104,8 +104,7 @@ async fn current(request: &PanelRequest) -> Result<Current, Refusal> {
     let own = request.deps.access.find_screening_rules(account.merchant.id).await?;
     let own = own.ok_or(Refusal::NotFound("merchant"))?;
     let deps = &request.deps;
-    let report =
-        report_screening(&*deps.screenings, account.merchant.id, REPORTED_DAYS, deps.clock.now()).await?;
+    let report = report_screening(&*deps.screenings, account.merchant.id, REPORTED_DAYS, deps.clock.now()).await?;
     Ok(Current { account, own, of_deployment: deps.screening_rules.of_deployment(), report })
 }
 

@@ -283,7 +283,10 @@ impl TriggerRun<'_> {
         let event = alarm_event(&SystemIds, merchant, &screening, SystemClock.now());
         match self.store.note_alarm(event).await? {
             true => Ok(merchant),
-            false => Err(format!("an alarm of merchant {merchant} lasts already: try again 10 minutes after it was seen last").into()),
+            false => Err(format!(
+                "an alarm of merchant {merchant} lasts already: try again 10 minutes after it was seen last"
+            )
+            .into()),
         }
     }
 

@@ -68,8 +68,7 @@ pub async fn a_challenge_that_is_asked_for_is_shown(harness: &dyn ProcessorHarne
 
 pub async fn an_exemption_that_the_issuer_refuses_leads_to_the_page(harness: &dyn ProcessorHarness) {
     let exemption = Some(ScaExemption::LowValue);
-    let (_, reply) =
-        authorize(harness, AuthorizeRequest { exemption, ..request(card(PLAIN), eur(5_00)) }).await;
+    let (_, reply) = authorize(harness, AuthorizeRequest { exemption, ..request(card(PLAIN), eur(5_00)) }).await;
     assert_eq!(approved(&reply), Some((eur(5_00), false)), "{reply:?}");
     let asking = AuthorizeRequest { exemption, ..request(card(ALWAYS_ASKS), eur(5_00)) };
     let (asked, page) = on_page(harness, asking).await;

@@ -7,7 +7,7 @@ use dropin_ports::{
     KNOWN_SHOPPER_LIFETIME, NewEvent, NewPaymentTry, PaymentTryOutcome, StoreError, VelocityHash,
 };
 use dropin_risk::{
-    ExemptedPayments, FactText, Facts, IssuerChecks, Rules, Screening, ScreeningLabel, VelocityCounts, VelocityKey, VelocitySum,
+    FactText, Facts, IssuerChecks, Rules, Screening, ScreeningLabel, VelocityCounts, VelocityKey, VelocitySum,
     VelocityWindow,
 };
 
@@ -318,7 +318,8 @@ pub async fn an_alarm_is_raised_and_notified_once(harness: Arc<Harness>) {
     assert_eq!(told(), 1);
     assert!(note(merchant, 4 * lasts - 3).await, "it was not seen for so long");
     assert_eq!(told(), 2);
-    let sequences = format!("payment_id = '{merchant}' AND sequence IN (1, 2) AND event_type = 'SCREENING_ALARM_RAISED'");
+    let sequences =
+        format!("payment_id = '{merchant}' AND sequence IN (1, 2) AND event_type = 'SCREENING_ALARM_RAISED'");
     assert_eq!(harness.count("outbox_event", &sequences), 2);
 }
 
@@ -426,16 +427,15 @@ fn facts(amount_cents: u64) -> Facts {
         issuer: IssuerChecks { code_matches: Some(false), ..IssuerChecks::default() },
         ..Facts::default()
     };
-    let counts =
-        VelocityCounts {
-            tries: 9,
-            declines: 8,
-            blocks: 7,
-            alarm_challenges: 4,
-            alarm_passes: 3,
-            alarm_verifications: 2,
-            amount_cents: 6,
-        };
+    let counts = VelocityCounts {
+        tries: 9,
+        declines: 8,
+        blocks: 7,
+        alarm_challenges: 4,
+        alarm_passes: 3,
+        alarm_verifications: 2,
+        amount_cents: 6,
+    };
     facts.velocity.set(VelocityKey::Device, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 5 });
     facts
 }

@@ -49,11 +49,7 @@ impl ScreeningStore for Store {
         self.run_batched(Counting::Try(payment_try)).await
     }
 
-    async fn count_outcome(
-        &self,
-        order: OrderId,
-        countable: CountableOutcome,
-    ) -> Result<(), StoreError> {
+    async fn count_outcome(&self, order: OrderId, countable: CountableOutcome) -> Result<(), StoreError> {
         self.run_batched(Counting::Outcome(ToldOutcome { order, countable })).await.map(drop)
     }
 

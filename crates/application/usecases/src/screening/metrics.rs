@@ -32,11 +32,13 @@ pub(super) enum ScreeningPart {
     Outcome,
     /// Note an alarm, so that its merchant is notified.
     Alarm,
+    /// Ask a service outside for a score.
+    Score,
 }
 
 impl ScreeningPart {
-    const ALL: [Self; 7] =
-        [Self::Rates, Self::Keys, Self::Count, Self::Rules, Self::Keep, Self::Outcome, Self::Alarm];
+    const ALL: [Self; 8] =
+        [Self::Rates, Self::Keys, Self::Count, Self::Rules, Self::Keep, Self::Outcome, Self::Alarm, Self::Score];
 
     const fn name(self) -> &'static str {
         match self {
@@ -47,6 +49,7 @@ impl ScreeningPart {
             Self::Keep => "keep",
             Self::Outcome => "outcome",
             Self::Alarm => "alarm",
+            Self::Score => "score",
         }
     }
 
@@ -60,6 +63,7 @@ impl ScreeningPart {
             }
             Self::Outcome => "a decline or a payment is missing in the counts",
             Self::Alarm => "a merchant whose declines jump is not notified yet",
+            Self::Score => "the rules' default stands for the score from outside",
         }
     }
 }
@@ -170,7 +174,7 @@ impl ScreeningMetrics {
             ),
             Metric::counters(
                 "dropin_screening_failures_total",
-                "How often screening went on without a part: the rate of a currency, hashes, counts, rules, keeping what it decided, noting an alarm.",
+                "How often screening went on without a part: the rate of a currency, hashes, counts, rules, keeping what it decided, noting an alarm, the score from outside.",
                 failures.collect(),
             ),
             Metric::counter(

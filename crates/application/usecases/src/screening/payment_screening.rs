@@ -9,13 +9,13 @@ use dropin_kernel::{EventId, MerchantId, OrderId, PaymentId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::Order;
 use dropin_ports::{
-    Clock, CountableOutcome, CountedPaymentTry, IdSource, IpCountries, NewEvent, NewPaymentTry, RateStore,
-    ScreeningStore, StoreError, VelocityKeyring,
+    Clock, CountableOutcome, CountedPaymentTry, IdSource, IpCountries, NewEvent, NewPaymentTry, OutsideScorer,
+    RateStore, ScreeningStore, StoreError, VelocityKeyring,
 };
 use dropin_rates::Table;
-use dropin_risk::{Decision, Facts, IssuerChecks, Rules, ScaExemption, Screening};
+use dropin_risk::{Decision, Facts, IssuerChecks, OutsideScore, Rules, ScaExemption, Screening};
 use dropin_wire::event;
-use tokio::time::timeout_at;
+use tokio::time::{timeout, timeout_at};
 
 use super::metrics::ScreeningPart;
 use super::subject::{InstrumentFacts, ScreeningSubject};
@@ -27,6 +27,8 @@ use crate::recent::{Recalled, Recent};
 pub const SCREENING_DEADLINE: Duration = Duration::from_millis(1_900);
 /// How much of it counting may take: what was decided then still has time to be kept.
 const COUNTING_DEADLINE: Duration = Duration::from_millis(900);
+/// Longest that a service outside is waited for.
+const OUTSIDE_DEADLINE: Duration = Duration::from_millis(300);
 /// Longest that a blocked payment waits, as one does that the processor is asked about.
 const LONGEST_BLOCK: Duration = Duration::from_secs(3);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -41,6 +43,7 @@ pub struct PaymentScreening {
     rules: Option<ScreeningRules>,
     keyring: Option<Arc<dyn VelocityKeyring>>,
     ip_countries: Option<Arc<dyn IpCountries>>,
+    outside: Option<Arc<dyn OutsideScorer>>,
     metrics: Arc<ScreeningMetrics>,
     table: Arc<Recent<(), Arc<Table>>>,
     /// Microseconds that the processor took for the last answer about a card.
@@ -75,6 +78,7 @@ impl PaymentScreening {
             rules: None,
             keyring: None,
             ip_countries: None,
+            outside: None,
             metrics,
             table: Arc::default(),
             processor_took: Arc::default(),
@@ -97,6 +101,12 @@ impl PaymentScreening {
     #[must_use]
     pub fn with_ip_countries(self, countries: Arc<dyn IpCountries>) -> Self {
         Self { ip_countries: Some(countries), ..self }
+    }
+
+    /// Asks a service outside for a score, where the rules give that a weight.
+    #[must_use]
+    pub fn with_outside_score(self, outside: Arc<dyn OutsideScorer>) -> Self {
+        Self { outside: Some(outside), ..self }
     }
 
     /// The rules that the merchant's payments are screened by; `None` where they are not.
@@ -143,6 +153,7 @@ impl PaymentScreening {
             facts.exempted = exempted.filter(|_| asks_exemptions);
             facts.known_days = known_since.map(|since| days(now.since(since)));
         }
+        facts.outside = self.outside_score(order, &subject.rules, &facts).await;
         let screening = subject.rules.screen(facts);
         let is_alarm_due = self.metrics.decided(order.merchant_id, &screening, now);
         let is_kept = self.keep(order, &screening, deadline).await;
@@ -151,6 +162,18 @@ impl PaymentScreening {
             self.within(deadline, ScreeningPart::Alarm, self.store.note_alarm(event)).await;
         }
         ScreenedPayment { screening: Some(screening), rules: Some(subject.rules.clone()), is_kept }
+    }
+
+    /// What a service outside says of it, in time; `None` where none is asked.
+    async fn outside_score(&self, order: &Order, rules: &Rules, facts: &Facts) -> Option<OutsideScore> {
+        let outside = self.outside.as_ref().filter(|_| rules.ask_outside())?;
+        let why = match timeout(OUTSIDE_DEADLINE, outside.score_payment(order.id, order.merchant_id, facts)).await {
+            Ok(Ok(score)) => return Some(score),
+            Ok(Err(unavailable)) => unavailable.to_string(),
+            Err(_elapsed) => "it did not answer within 300 ms".to_owned(),
+        };
+        self.metrics.failed(ScreeningPart::Score, &why);
+        Some(OutsideScore::default())
     }
 
     async fn count(

@@ -66,7 +66,10 @@ async fn an_alarm_is_noted_once_a_minute_with_its_numbers() {
         "{{\"EventType\":\"SCREENING_ALARM_RAISED\",\"Alarm\":{{\"MerchantId\":\"{merchant}\",\"RaisedAt\":\"{}\",\"Tries\":20,\"Declines\":20}}}}",
         event.at
     );
-    assert_eq!((event.event_type, String::from_utf8(event.body.clone()).unwrap()), ("SCREENING_ALARM_RAISED", expected));
+    assert_eq!(
+        (event.event_type, String::from_utf8(event.body.clone()).unwrap()),
+        ("SCREENING_ALARM_RAISED", expected)
+    );
     world.advance(LATER);
     pay(&world).await;
     assert_eq!(world.counts.alarms().len(), 2, "the store tells whether it lasts");

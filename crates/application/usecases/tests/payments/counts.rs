@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{
-    CardAuthentication, CountableOutcome, CountedPaymentTry, HashedVelocityKey, KeyringError, NewEvent, NewPaymentTry, PaymentTryOutcome, ScreeningStore, StoreError,
-    VelocityHash, VelocityKeyring,
+    CardAuthentication, CountableOutcome, CountedPaymentTry, HashedVelocityKey, KeyringError, NewEvent, NewPaymentTry,
+    PaymentTryOutcome, ScreeningStore, StoreError, VelocityHash, VelocityKeyring,
 };
-use dropin_risk::{ExemptedPayments, Screening, ScreeningLabel, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
+use dropin_risk::{
+    ExemptedPayments, Screening, ScreeningLabel, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow,
+};
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,7 +28,10 @@ async fn a_low_value_is_exempted_and_counted_until_the_sixth() {
     let world = exempting(LOW_VALUE, 4).await;
     let (id, submitted) = pay(&world).await;
     assert_eq!(seen(&submitted), ("COMPLETED", None));
-    assert_eq!((world.script.exemptions(), world.script.challenges()), (vec![Some(ScaExemption::LowValue)], vec![false]));
+    assert_eq!(
+        (world.script.exemptions(), world.script.challenges()),
+        (vec![Some(ScaExemption::LowValue)], vec![false])
+    );
     assert_eq!(world.counts.authentications(), [CardAuthentication::Exempted(2_500)], "of a known shopper, too");
     let order = last(&world, id).await;
     let screening = world.payments.find_screening(&world.caller, order.id).await.unwrap().unwrap();
@@ -55,7 +58,10 @@ async fn a_refused_exemption_is_a_challenge_of_the_same_attempt() {
     let world = exempting(LOW_VALUE, 2).await;
     world.script.say(OpKind::Authorize, page());
     let (id, submitted) = pay(&world).await;
-    assert_eq!((seen(&submitted), world.script.exemptions()), (("REDIRECTED", None), vec![Some(ScaExemption::LowValue)]));
+    assert_eq!(
+        (seen(&submitted), world.script.exemptions()),
+        (("REDIRECTED", None), vec![Some(ScaExemption::LowValue)])
+    );
     assert_eq!(world.counts.outcomes(), [], "the issuer asks for it, not screening");
     world.script.know(authenticated());
     world.settle_after(LATER).await;
@@ -71,7 +77,10 @@ async fn an_authentication_ends_what_was_exempted_before() {
     let world = exempting(LOW_VALUE, 5).await;
     world.script.say(OpKind::Authorize, authenticated());
     pay(&world).await;
-    assert_eq!((world.script.exemptions(), world.counts.authentications()), (vec![None], vec![CardAuthentication::Authenticated]));
+    assert_eq!(
+        (world.script.exemptions(), world.counts.authentications()),
+        (vec![None], vec![CardAuthentication::Authenticated])
+    );
     world.counts.say_exempted(0);
     world.script.say(OpKind::Authorize, authenticated());
     pay(&world).await;

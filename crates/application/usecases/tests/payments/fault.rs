@@ -8,9 +8,9 @@ use dropin_kernel::{BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, Re
 use dropin_order::{OpState, Operation, Order, ProcessorReference, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, AuthorizeRequest, CaptureRequest, ChangeOrder, ChangeSession, Changed,
-    CheckoutRecord, ClaimedOperation, CountableOutcome, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest, Inserted,
-    LapsedOrder, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName,
-    NewEvent, Payment, PaymentStore, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
+    CheckoutRecord, ClaimedOperation, CountableOutcome, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest,
+    Inserted, LapsedOrder, NewEvent, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged,
+    OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
     Registration, ReplaceSession, Replaced, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled,
     Settlement, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply, StoreError,
     StoredResponse, VoidRequest,

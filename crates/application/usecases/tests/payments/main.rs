@@ -15,6 +15,7 @@ mod exemptions;
 mod fault;
 mod guarantees;
 mod model;
+mod outside_score;
 mod own_methods;
 mod processor;
 mod promises;

@@ -13,6 +13,7 @@ use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks, OperationQuery,
     PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, StoredCredentialPayment, VoidRequest,
 };
+use dropin_risk::ScaExemption;
 use tokio::sync::Notify;
 
 #[derive(Default)]

@@ -19,7 +19,7 @@ impl AuthorizationFlow<'_> {
         exemption: Option<ScaExemption>,
     ) -> ProcessorReply {
         let is_card = !matches!(method_data, PaymentMethodData::Method(_));
-        let exemption = exemption(&method_data, exemption);
+        let exemption = exemption_of(&method_data, exemption);
         let mut request = self.request(prepared, method_data, decision, exemption);
         let begun = Instant::now();
         match self.register(&request).await {
@@ -90,11 +90,9 @@ impl AuthorizationFlow<'_> {
 }
 
 /// Why nobody need authenticate: what screening asks for, or that the merchant begins the payment, which is not screened.
-fn exemption(method_data: &PaymentMethodData, screened: Option<ScaExemption>) -> Option<ScaExemption> {
+fn exemption_of(method_data: &PaymentMethodData, screened: Option<ScaExemption>) -> Option<ScaExemption> {
     match method_data {
-        PaymentMethodData::StoredCredential(stored)
-            if stored.mark().initiator() == Initiator::Merchant =>
-        {
+        PaymentMethodData::StoredCredential(stored) if stored.mark().initiator() == Initiator::Merchant => {
             Some(ScaExemption::MerchantInitiated)
         }
         _ => screened,
@@ -120,9 +118,9 @@ mod tests {
             let mark = PaymentMark { credential_use, ..PaymentMark::FIRST };
             let stored = StoredCredentialPayment::new("card-7".parse().unwrap(), mark);
             let data = PaymentMethodData::StoredCredential(Box::new(stored));
-            assert_eq!(exemption(&data, low), expected, "{credential_use}");
+            assert_eq!(exemption_of(&data, low), expected, "{credential_use}");
         }
         let data = PaymentMethodData::Method("PAYPAL".to_owned());
-        assert_eq!(exemption(&data, None), None);
+        assert_eq!(exemption_of(&data, None), None);
     }
 }
