@@ -115,7 +115,6 @@ impl Programs {
 
     fn start_split(&mut self, folder: &Path, database: &str) {
         self.command_line.push(("DATABASE_URL".to_owned(), database.to_owned()));
-        self.run_dropin(&["migrate"]);
         let [ports @ .., wallet]: [String; 7] = free_ports();
         for (service, listen) in SERVICES.into_iter().zip(&ports) {
             self.addresses.insert(service, format!("http://{listen}"));
