@@ -287,7 +287,7 @@ export async function adminEvents(browser, input) {
     seen.push({ event, state: await last.locator(".badge").innerText(), links: hrefs.map((href) => href.split("/")[1]), session: hrefs.find((href) => href.startsWith("/sessions/"))?.split("/")[2] });
   }
   await judge(page, problems);
-  await page.locator("section[aria-labelledby=runs] tbody a").first().click();
+  await page.locator("section[aria-labelledby=runs] tbody a[href^='/orders/']").first().click();
   await page.locator(".trail").waitFor();
   await page.goto(`${input.panel}/audit?action=EVENT_TRIGGER`);
   const logged = await page.locator("tbody tr").count();
