@@ -181,6 +181,7 @@ impl Programs {
             pair("DROPIN_LISTEN", listen),
             pair("PROCESSOR_URL", &self.addresses["sandbox-processor"]),
             pair("PROCESSOR_KEY", &self.key),
+            pair("DROPIN_BASE_URL", &self.addresses["session-api"]),
             pair("DROPIN_ASSET_URL", &self.addresses["checkout-api"]),
             pair("DROPIN_CHECKOUT_URL", &self.addresses["checkout-api"]),
             pair("DROPIN_STASH_URL", &self.addresses["stash-api"]),
