@@ -19,6 +19,8 @@ pub(crate) enum Way {
     Session(Payment),
     /// The merchant's server has a shopper's card stored.
     Contract(ContractStep),
+    /// Screening notes that the merchant's declines jump.
+    Alarm,
 }
 
 /// How a Session is paid.
@@ -176,6 +178,11 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         ContractStep::RefusedCharge,
     ),
     contract("CONTRACT_CLOSED", "stores a card; closes the contract", ContractStep::Close),
+    TriggerScenario {
+        event: "SCREENING_ALARM_RAISED",
+        does: "notes an alarm as screening does after 20 declined tries; no payment is made",
+        way: Way::Alarm,
+    },
 ];
 
 const fn scenario(
