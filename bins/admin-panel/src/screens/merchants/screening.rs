@@ -258,3 +258,23 @@ fn badge(decision: Decision) -> Html {
     };
     show::badge(kind, &show::words(decision.as_str()))
 }
+
+#[cfg(test)]
+mod tests {
+    use dropin_risk::{Facts, ScreeningLabel};
+
+    use super::*;
+
+    #[test]
+    fn each_reason_is_told_with_its_precision_and_recall() {
+        let new = Rules::built_in().screen(Facts::default());
+        let known = Rules::built_in().screen(Facts { known_days: Some(7), ..Facts::default() });
+        let labelled =
+            [(&new, ScreeningLabel::Fraud), (&known, ScreeningLabel::Fraud), (&new, ScreeningLabel::Legitimate)];
+        let Measured { told, is_cut, rows } = measured(&ScreeningReport::of(labelled));
+        assert!(told.contains("Of 3 payments of the last 90 days") && told.contains("2 were declined"), "{told}");
+        let [row] = &rows[..] else { panic!("NEW_SHOPPER alone") };
+        assert_eq!((row.reason.as_str(), row.fraud, row.legitimate), ("New shopper", 1, 1));
+        assert_eq!((row.precision, row.recall, is_cut), (50, 50, false));
+    }
+}
