@@ -1,12 +1,13 @@
 //! Notifications: the exact bytes that every attempt sends and signs (docs/SPECIFICATION.md#event-bodies).
 
 use dropin_contract::{Contract, ContractEvent};
-use dropin_order::{Order, OrderEvent, Refund};
+use dropin_order::{Dispute, Order, OrderEvent, Refund};
 use dropin_session::{Session, SessionEvent, SessionState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::contract::ContractBody;
+use crate::dispute::DisputeBody;
 use crate::order::{OrderBody, RefundBody};
 use crate::schema;
 use crate::session::SessionBody;
@@ -35,7 +36,11 @@ pub(crate) struct EventBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = RefundBody)]
     refund: Option<RefundBody<'a>>,
-    /// Of SESSION_COMPLETED, ORDER_* and REFUND_*.
+    /// Of DISPUTE_*.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = DisputeBody)]
+    dispute: Option<DisputeBody>,
+    /// Of SESSION_COMPLETED, ORDER_*, REFUND_* and DISPUTE_*.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = OrderBody)]
     order: Option<OrderBody<'a>>,
@@ -48,7 +53,16 @@ pub(crate) struct EventBody<'a> {
 impl EventBody<'_> {
     /// Of this type, and nothing else yet.
     const fn new(event_type: &'static str) -> Self {
-        Self { sequence: None, event_type, reason: None, session: None, refund: None, order: None, contract: None }
+        Self {
+            sequence: None,
+            event_type,
+            reason: None,
+            session: None,
+            refund: None,
+            dispute: None,
+            order: None,
+            contract: None,
+        }
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -116,6 +130,12 @@ pub fn order_changed(event: OrderEvent, order: &Order) -> Vec<u8> {
 /// REFUND_*: the refund as it was decided, and its Order (docs/SPECIFICATION.md#order-refund).
 pub fn refund_changed(event: OrderEvent, refund: &Refund, order: &Order) -> Vec<u8> {
     order_event(event, Some(refund.into()), order)
+}
+
+/// DISPUTE_*: the dispute after the change, and its Order (docs/SPECIFICATION.md#disputes).
+pub fn dispute_changed(event: OrderEvent, dispute: &Dispute, order: &Order) -> Vec<u8> {
+    let (dispute, order) = (Some(dispute.into()), Some(OrderBody::in_event(order)));
+    EventBody { dispute, order, ..EventBody::new(event.as_str()) }.bytes()
 }
 
 fn order_event(event: OrderEvent, refund: Option<RefundBody<'_>>, order: &Order) -> Vec<u8> {
