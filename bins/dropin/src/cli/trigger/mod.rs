@@ -11,7 +11,11 @@ use std::time::Duration;
 use clap::Args;
 use dropin_boot::{Failure, Mode, SystemClock, SystemIds};
 use dropin_kernel::{ContractId, EventId, OrderId, PaymentId, SessionId};
-use dropin_ports::{AccessStore, IdSource, NotificationFilter, NotificationQuery, NotificationStore, StoredResponse};
+use dropin_order::{DisputeAnswerKind, Evidence};
+use dropin_ports::{
+    AccessStore, DisputeFilter, DisputeResponse, DisputeStore, IdSource, NotificationFilter, NotificationQuery,
+    NotificationStore, StoredResponse,
+};
 use dropin_session::Session;
 use dropin_store::Store;
 use dropin_usecases::access::Caller;
@@ -22,6 +26,7 @@ use dropin_wire::event;
 use serde_json::{Value, json};
 
 use super::client::{ServiceClient, ServiceFlags};
+use super::dispute;
 use super::order::{self, Decision};
 use super::processor::ProcessorFlags;
 use super::{Cli, Output, say, say_lines};
@@ -233,6 +238,22 @@ impl TriggerRun<'_> {
                 let processor = processor_flags(self.cli, self.wanted);
                 let approve = decision == Decision::Approve;
                 order::decide(self.cli, self.store, &processor, order, approve, "trigger").await.map(drop)
+            }
+            FinalStep::AnswerDispute(kind) => {
+                self.wait_for("DISPUTE_OPENED", session.into()).await?;
+                let order: OrderId = self.order_of(session).await?.parse()?;
+                let filter = DisputeFilter { order: Some(order), ..DisputeFilter::default() };
+                let opened = DisputeStore::list_disputes(self.store, filter, 1).await?;
+                let id = opened.first().ok_or_else(|| format!("the Order {order} has no dispute"))?.id;
+                let response = match kind {
+                    DisputeAnswerKind::Accept => DisputeResponse::Accept,
+                    DisputeAnswerKind::Evidence => {
+                        let text = "Handed in by dropin trigger.".to_owned();
+                        let evidence = Evidence::new(Some(text), Vec::new()).map_err(|all| all.to_string())?;
+                        DisputeResponse::Evidence(evidence)
+                    }
+                };
+                dispute::answer(self.cli, self.store, id, response).await.map(drop)
             }
         }
     }

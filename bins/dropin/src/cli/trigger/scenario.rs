@@ -1,6 +1,7 @@
 //! What leads to each event.
 
 use dropin_boot::Failure;
+use dropin_order::DisputeAnswerKind;
 use dropin_wire::event;
 use sandbox_processor::TestPurpose;
 
@@ -70,9 +71,12 @@ pub(super) enum FinalStep {
     Refund,
     /// A reviewer decides.
     Review(Decision),
+    /// Somebody answers the dispute that the card leads to.
+    AnswerDispute(DisputeAnswerKind),
 }
 
 const PAY: Pays = Pays::Card(TestPurpose::Pay);
+const DISPUTED: Pays = Pays::Card(TestPurpose::Dispute);
 const HELD: Pays = Pays::Card(TestPurpose::Review);
 
 /// One for each event.
@@ -137,6 +141,27 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         true,
         Pays::Card(TestPurpose::FailRefund),
         FinalStep::Refund,
+    ),
+    scenario(
+        "DISPUTE_OPENED",
+        "pays with a card that is disputed a few seconds later",
+        true,
+        DISPUTED,
+        FinalStep::None,
+    ),
+    scenario(
+        "DISPUTE_UPDATED",
+        "pays with a card that is disputed; hands in evidence",
+        true,
+        DISPUTED,
+        FinalStep::AnswerDispute(DisputeAnswerKind::Evidence),
+    ),
+    scenario(
+        "DISPUTE_CLOSED",
+        "pays with a card that is disputed; accepts the dispute",
+        true,
+        DISPUTED,
+        FinalStep::AnswerDispute(DisputeAnswerKind::Accept),
     ),
     contract("CONTRACT_OPENED", "stores a card with openContract", ContractStep::Open),
     contract("CONTRACT_EXPIRING", "stores a card that ends this month", ContractStep::CardEndsSoon),
