@@ -29,6 +29,7 @@ use dropin_ports::{
 use dropin_usecases::access::Merchants;
 use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::Contracts;
+use dropin_usecases::disputes::Disputes;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::Operators;
 use dropin_usecases::payments::Payments;
@@ -51,6 +52,8 @@ pub struct PanelDeps {
     pub payments: Payments,
     /// Contracts.
     pub contracts: Contracts,
+    /// Disputes.
+    pub disputes: Disputes,
     /// Notifications.
     pub notifications: Notifications,
     /// Merchants' accounts.
