@@ -223,7 +223,7 @@ mod tests {
             published.expect("a published number").does
         };
         let told = TestCard::ALL.map(does);
-        let words = ["Pays", "Is declined", "held for a review", "capture is refused", "refund"];
+        let words = ["Pays", "Is declined", "held for a review", "capture is refused", "refund", "disputed"];
         for (does, word) in told.iter().zip(words) {
             assert!(does.contains(word), "{does}: {word}");
         }

@@ -10,6 +10,7 @@ use dropin_ports::{
 use dropin_processor_http::HttpProcessor;
 use dropin_processor_stripe::{KeyCheck, StripeProcessor};
 use dropin_processor_transport::{ProcessorConfig, ProcessorConfigError, ProcessorKey};
+use dropin_usecases::disputes::DisputeProcessor;
 
 /// A client of the configured processor: the one place that knows which there are.
 #[derive(Debug, Clone)]
@@ -67,6 +68,16 @@ impl ProcessorClient {
     pub fn credential_list(&self) -> Option<Arc<dyn StoredCredentialList>> {
         match self {
             Self::Sandbox(client) => Some(Arc::new(client.clone())),
+            Self::Stripe(_) => None,
+        }
+    }
+
+    /// Its disputes, where it tells of them.
+    pub fn disputes(&self) -> Option<DisputeProcessor> {
+        match self {
+            Self::Sandbox(client) => {
+                Some(DisputeProcessor { name: "sandbox".to_owned(), api: Arc::new(client.clone()) })
+            }
             Self::Stripe(_) => None,
         }
     }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use clap::Args;
 use dropin_boot::{CatalogueFileArgs, Context, Failure, Mode, ProcessorArgs, ProcessorLimitArgs, Secret};
 use dropin_catalogue::Catalogue;
-use dropin_ports::{CredentialVault, Processor};
+use dropin_ports::{CredentialVault, Processor, Secrets};
 use dropin_processor_transport::{CallLimits, ProcessorBreakerRules, ProcessorConfig};
 use dropin_usecases::access::KnownMerchants;
+use dropin_usecases::disputes::{DisputeProcessor, Disputes};
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::screening::PaymentScreening;
 
@@ -95,6 +96,18 @@ pub async fn payments(
         catalogue,
         timing: Timing::default(),
         screening,
+    }
+}
+
+/// Disputes at these processors, with the master key that seals evidence. Without a processor, answers are left to the settler.
+pub fn disputes(context: &Context, processors: Vec<DisputeProcessor>, secrets: Arc<dyn Secrets>) -> Disputes {
+    Disputes {
+        store: context.store.clone(),
+        orders: context.store.clone(),
+        processors,
+        secrets,
+        clock: context.clock.clone(),
+        ids: context.ids.clone(),
     }
 }
 
