@@ -185,7 +185,7 @@ async fn the_page_of_screening_tells_how_each_reason_did() {
         let screening = Rules::built_in().screen(Facts::default());
         world.store.put_screening(order.id, world.ana, screening).await.unwrap();
         let revision = order.revision.number().to_string();
-        let fields = [("decision", decision), ("note", ""), ("revision", revision.as_str())];
+        let fields = [("decision", decision), ("note", "looked at it"), ("revision", revision.as_str())];
         let decided = world.post(&reviewer, &format!("/orders/{}/review", order.id), &fields).await;
         assert_eq!(decided.status, StatusCode::SEE_OTHER, "{decision}: {}", decided.text);
     }

@@ -1,8 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
-mod answer;
 mod pause;
+mod response;
 mod thread;
 
 use std::io;
@@ -82,7 +82,7 @@ impl ScoreClient {
         let job = Job { id, timestamp, signature, body, reply };
         self.inbox.send(job).map_err(|_gone| "its thread has ended".to_owned())?;
         let bytes = answer.await.map_err(|_gone| "its thread has ended".to_owned())??;
-        answer::read(&bytes).ok_or_else(|| "its answer makes no sense".to_owned())
+        response::read(&bytes).ok_or_else(|| "its answer makes no sense".to_owned())
     }
 }
 

@@ -81,7 +81,7 @@ async fn the_default_stands_for_a_service_that_is_away_or_slow() {
         assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
         let kept = world.counts.kept(last(&world, id).await.id).unwrap();
         let reasons: Vec<_> = kept.reasons().iter().map(ToString::to_string).collect();
-        assert_eq!(reasons, ["OUTSIDE_SCORE +45", "NEW_SHOPPER +5"]);
+        assert_eq!(reasons, ["OUTSIDE_SCORE +45", "NEW_SHOPPER +5", "LANGUAGE_IS_FOREIGN +5"]);
         assert_eq!((kept.decision(), failures(&world).await), (Decision::Challenge, 1));
     }
 }
