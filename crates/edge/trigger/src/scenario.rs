@@ -49,14 +49,14 @@ pub(crate) enum ContractStep {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pays {
     /// A published test card.
-    Card(TestCard),
+    Card(TriggerCard),
     /// A method without a card.
     Method(&'static str),
 }
 
 /// A published test number of the sandbox (docs/SPECIFICATION.md#test-numbers), by what it is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TestCard {
+pub enum TriggerCard {
     /// Authorized, captured and refunded at once.
     Pay,
     /// Declined.
@@ -71,7 +71,7 @@ pub enum TestCard {
     Dispute,
 }
 
-impl TestCard {
+impl TriggerCard {
     /// Every one.
     pub const ALL: [Self; 6] =
         [Self::Pay, Self::Decline, Self::Review, Self::RefuseCapture, Self::FailRefund, Self::Dispute];
@@ -111,9 +111,9 @@ pub(crate) enum FinalStep {
     },
 }
 
-const PAY: Pays = Pays::Card(TestCard::Pay);
-const DISPUTED: Pays = Pays::Card(TestCard::Dispute);
-const HELD: Pays = Pays::Card(TestCard::Review);
+const PAY: Pays = Pays::Card(TriggerCard::Pay);
+const DISPUTED: Pays = Pays::Card(TriggerCard::Dispute);
+const HELD: Pays = Pays::Card(TriggerCard::Review);
 
 /// One for each event that there is.
 pub const SCENARIOS: &[TriggerScenario] = &[
@@ -122,7 +122,7 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         "SESSION_FAILED",
         "is declined as often as the Session allows",
         true,
-        Pays::Card(TestCard::Decline),
+        Pays::Card(TriggerCard::Decline),
         FinalStep::DeclineUntilOver,
     ),
     scenario("SESSION_CANCELLED", "creates a Session that lives for a second", true, PAY, FinalStep::Expire),
@@ -146,7 +146,7 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         "ORDER_PROCESSING_FAILED",
         "pays with a card whose capture is refused for good",
         true,
-        Pays::Card(TestCard::RefuseCapture),
+        Pays::Card(TriggerCard::RefuseCapture),
         FinalStep::None,
     ),
     scenario(
@@ -175,7 +175,7 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         "REFUND_FAILED",
         "pays with a card whose refunds fail; refunds all of it",
         true,
-        Pays::Card(TestCard::FailRefund),
+        Pays::Card(TriggerCard::FailRefund),
         FinalStep::Refund,
     ),
     scenario(
