@@ -5,7 +5,9 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 
 use crate::card::{SandboxCard, Verdict};
-use crate::enums::{CredentialKind, CredentialUse, DisputeState, Exemption, Kind, Method, Outcome, Reason, Scenario, Stage};
+use crate::enums::{
+    CredentialKind, CredentialUse, DisputeState, Exemption, Kind, Method, Outcome, Reason, Scenario, Stage,
+};
 use crate::store::{authorizations, credential_terms, credentials, disputes, journal, operations};
 
 /// An operation that is about to be written.

@@ -213,9 +213,13 @@ impl EventTrigger {
                 let order = self.order_of(session).await?;
                 let disputes = format!("/v1/order/{order}/dispute");
                 let opened = self.service.call("GET", &disputes, None).await?;
-                let id = opened["Disputes"][0]["DisputeId"].as_str().ok_or_else(|| format!("the Order {order} has no dispute"))?;
+                let id = opened["Disputes"][0]["DisputeId"]
+                    .as_str()
+                    .ok_or_else(|| format!("the Order {order} has no dispute"))?;
                 match kind {
-                    DisputeAnswerKind::Accept => self.service.call("POST", &format!("{disputes}/{id}/accept"), None).await?,
+                    DisputeAnswerKind::Accept => {
+                        self.service.call("POST", &format!("{disputes}/{id}/accept"), None).await?
+                    }
                     DisputeAnswerKind::Evidence => {
                         let path = format!("{disputes}/{id}/evidence");
                         self.service.post_field(&path, "Text", "Handed in for a trial.").await?
