@@ -257,6 +257,20 @@ impl CredentialUse {
 }
 
 words! {
+    /// Why the shopper need not authenticate.
+    Exemption {
+        /// The merchant begins the payment.
+        MerchantInitiated = "MERCHANT_INITIATED",
+        /// The issuer is where nobody has to.
+        OneLegOut = "ONE_LEG_OUT",
+        /// The amount is low.
+        LowValue = "LOW_VALUE",
+        /// The acquirer's rate of fraud is low.
+        TransactionRiskAnalysis = "TRANSACTION_RISK_ANALYSIS",
+    }
+}
+
+words! {
     /// What a pending authorization waits for.
     Stage {
         /// The shopper, on the hosted page.

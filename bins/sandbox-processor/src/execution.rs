@@ -199,6 +199,7 @@ fn new_operation(
         shopper_country: asked.and_then(|asked| asked.shopper_country.clone()),
         review_allowed: asked.is_some_and(|asked| asked.review_allowed),
         challenge: asked.is_some_and(|asked| asked.challenge),
+        exemption: asked.and_then(|asked| asked.exemption),
         has_code: asked.is_some_and(|asked| asked.has_code),
         under_review: decision.under_review,
         stage: decision.stage,

@@ -5,7 +5,9 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 
 use crate::card::{SandboxCard, Verdict};
-use crate::enums::{CredentialKind, CredentialUse, DisputeState, Kind, Method, Outcome, Reason, Scenario, Stage};
+use crate::enums::{
+    CredentialKind, CredentialUse, DisputeState, Exemption, Kind, Method, Outcome, Reason, Scenario, Stage,
+};
 use crate::store::{authorizations, credential_terms, credentials, disputes, journal, operations};
 
 /// An operation that is about to be written.
@@ -33,6 +35,8 @@ pub(crate) struct NewOperation {
     pub(crate) review_allowed: bool,
     /// The caller asked that the shopper authenticate.
     pub(crate) challenge: bool,
+    /// It asked that nobody do.
+    pub(crate) exemption: Option<Exemption>,
     /// A verification code came along.
     pub(crate) has_code: bool,
     pub(crate) under_review: bool,
@@ -67,6 +71,7 @@ impl NewOperation {
             shopper_country: None,
             review_allowed: false,
             challenge: false,
+            exemption: None,
             has_code: false,
             under_review: false,
             stage: None,
@@ -103,6 +108,8 @@ pub(crate) struct Operation {
     pub(crate) review_allowed: bool,
     /// The caller asked that the shopper authenticate.
     pub(crate) challenge: bool,
+    /// It asked that nobody do.
+    pub(crate) exemption: Option<Exemption>,
     /// A verification code came along.
     pub(crate) has_code: bool,
     pub(crate) under_review: bool,

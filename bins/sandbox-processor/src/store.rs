@@ -42,6 +42,7 @@ diesel::table! {
         shopper_country -> Nullable<Text>,
         review_allowed -> Bool,
         challenge -> Bool,
+        exemption -> Nullable<Text>,
         has_code -> Bool,
         under_review -> Bool,
         stage -> Nullable<Text>,

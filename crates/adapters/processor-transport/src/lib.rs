@@ -21,7 +21,7 @@ use crate::guard::Guard;
 use crate::health::{CallKind, ProcessorHealth};
 
 pub use crate::breaker::{BreakerState, ProcessorBreakerRules};
-pub use crate::client::{Call, HttpReply};
+pub use crate::client::{Call, HttpReply, tls_client_config};
 pub use crate::config::{CallLimits, ProcessorConfig, ProcessorConfigError, ProcessorKey};
 pub use crate::guard::HeldBack;
 

@@ -273,6 +273,8 @@ macro_rules! all_cases {
                 an_order_is_counted_once
                 what_became_of_a_try_is_counted_in_its_order
                 what_an_alarm_asks_for_is_no_decline_of_the_merchants
+                payments_under_an_exemption_count_until_somebody_authenticates
+                an_alarm_is_raised_and_notified_once
                 counts_of_merchants_are_apart
                 tries_at_once_each_hear_of_those_before
                 who_has_paid_is_known_by_profile_or_browser

@@ -95,7 +95,8 @@ pub use processor::{
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};
 pub use screening::{
-    CountedPaymentTry, HashedVelocityKey, KNOWN_SHOPPER_LIFETIME, NewPaymentTry, PaymentTryOutcome, ScreeningStore,
+    ALARM_LASTS, CardAuthentication, CountableOutcome, CountedPaymentTry, EXEMPTED_LIFETIME, HashedVelocityKey,
+    KNOWN_SHOPPER_LIFETIME, NewPaymentTry, OutsideScoreUnavailable, OutsideScorer, PaymentTryOutcome, ScreeningStore,
     VelocityHash, VelocityKeyring,
 };
 pub use sealed::{SealedKind, SealedStore, SealedValue};

@@ -1,7 +1,9 @@
 //! Notifications: the exact bytes that every attempt sends and signs (docs/SPECIFICATION.md#event-bodies).
 
 use dropin_contract::{Contract, ContractEvent};
+use dropin_kernel::{MerchantId, Timestamp};
 use dropin_order::{Dispute, Order, OrderEvent, Refund};
+use dropin_risk::{Screening, VelocityKey, VelocityWindow};
 use dropin_session::{Session, SessionEvent, SessionState};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -48,6 +50,25 @@ pub(crate) struct EventBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = ContractBody)]
     contract: Option<ContractBody<'a>>,
+    /// Of SCREENING_ALARM_RAISED.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = AlarmBody)]
+    alarm: Option<AlarmBody>,
+}
+
+/// A merchant's declines jump, as they do when cards are tested there.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Alarm)]
+struct AlarmBody {
+    #[schema(value_type = schema::Id)]
+    merchant_id: String,
+    #[schema(value_type = schema::Moment)]
+    raised_at: String,
+    /// Tries to pay in the ten minutes before.
+    tries: u32,
+    /// Those of them that were declined.
+    declines: u32,
 }
 
 impl EventBody<'_> {
@@ -62,6 +83,7 @@ impl EventBody<'_> {
             dispute: None,
             order: None,
             contract: None,
+            alarm: None,
         }
     }
 
@@ -78,7 +100,23 @@ impl EventBody<'_> {
 pub fn types() -> impl Iterator<Item = &'static str> {
     let sessions = SessionEvent::ALL.into_iter().map(SessionEvent::as_str);
     let orders = OrderEvent::ALL.into_iter().map(OrderEvent::as_str);
-    sessions.chain(orders).chain(ContractEvent::ALL.into_iter().map(ContractEvent::as_str))
+    let contracts = ContractEvent::ALL.into_iter().map(ContractEvent::as_str);
+    sessions.chain(orders).chain(contracts).chain([SCREENING_ALARM_RAISED])
+}
+
+/// EventType of the one event that is about a merchant: its declines jump (docs/SPECIFICATION.md#screening-alarm).
+pub const SCREENING_ALARM_RAISED: &str = "SCREENING_ALARM_RAISED";
+
+/// SCREENING_ALARM_RAISED, by the payment that showed it.
+pub fn screening_alarm_raised(merchant: MerchantId, screening: &Screening, at: Timestamp) -> Vec<u8> {
+    let sum = screening.facts().velocity.sum(VelocityKey::Merchant, VelocityWindow::TenMinutes).unwrap_or_default();
+    let alarm = AlarmBody {
+        merchant_id: merchant.to_string(),
+        raised_at: at.to_string(),
+        tries: sum.counts.tries,
+        declines: sum.counts.declines,
+    };
+    EventBody { alarm: Some(alarm), ..EventBody::new(SCREENING_ALARM_RAISED) }.bytes()
 }
 
 /// EventType of a test that an operator sends to an endpoint. No payment has such an event, and no filter names it.

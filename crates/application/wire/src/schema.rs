@@ -11,7 +11,7 @@ use dropin_contract::{CloseReason, ContractKind, ContractStateKind, SuspendReaso
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
 use dropin_order::{DisputeReason, DisputeState, FailureReason, OrderState, RefundState, ShopperCode};
-use dropin_risk::Decision;
+use dropin_risk::{Decision, ScaExemption};
 use dropin_session::SessionStateKind;
 use utoipa::openapi::schema::{
     AdditionalProperties, AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
@@ -146,6 +146,9 @@ named! {
     /// What screening decided. CHALLENGE: the shopper had to authenticate. REVIEW: that too, and what is authorized waits for a person. BLOCK: the processor
     /// was not asked.
     ScreeningDecision = |schema| one_of(schema, Decision::ALL.map(Decision::as_str));
+    /// An exemption from strong authentication. ONE_LEG_OUT: the card's issuer is outside the European Economic Area and the United Kingdom. LOW_VALUE: 30 euros at
+    /// most, and few since the last authentication. TRANSACTION_RISK_ANALYSIS: the acquirer agreed to it.
+    ExemptionName = |schema| one_of(schema, ScaExemption::ALL.into_iter().skip(1).map(ScaExemption::as_str));
     /// How suspicious a payment is.
     ScreeningScore = |schema| schema.schema_type(Type::Integer).minimum(Some(0)).maximum(Some(100));
     /// A display language: `language_COUNTRY`.

@@ -135,6 +135,7 @@ struct ScreeningCard {
     decision: Html,
     score: u8,
     reasons: Vec<ScreeningReason>,
+    exemption: Option<String>,
 }
 
 struct ScreeningReason {
@@ -290,6 +291,7 @@ fn screening_card(screening: &Screening) -> ScreeningCard {
         decision: show::decision_badge(screening.decision()),
         score: screening.score().value(),
         reasons: reasons.collect(),
+        exemption: screening.exemption().map(|exemption| show::words(exemption.as_str())),
     }
 }
 
