@@ -102,12 +102,22 @@ pub(super) async fn decide(
     operator: &str,
 ) -> Result<ReviewOutcome, Failure> {
     let catalogue = Arc::new(cli.serve.methods.known()?);
-    let processor = Arc::new(processor::open(cli, processor)?);
+    let processor = Arc::new(processor::open_all(cli, processor)?);
     let (store, clock, ids) = (Arc::new(store.clone()), Arc::new(SystemClock), Arc::new(SystemIds));
     let merchants = KnownMerchants::new(store.clone());
     let screening = PaymentScreening::new(store.clone(), store.clone(), merchants, clock.clone());
     let timing = Timing::default();
-    let payments = Payments { store, processor, clock, ids, credentials: None, catalogue, timing, screening };
+    let payments = Payments {
+        store,
+        processor,
+        clock,
+        ids,
+        credentials: None,
+        catalogue,
+        processors: Arc::default(),
+        timing,
+        screening,
+    };
     payments.review(id, approve, operator, &acting(cli)?).await.map_err(|error| explain(id, error))
 }
 

@@ -10,13 +10,13 @@ mod request;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dropin_kernel::{MerchantId, OpId};
+use dropin_kernel::{MerchantId, OpId, ProcessorId};
 use dropin_order::OpKind;
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, CredentialListPage, CredentialListQuery,
     CredentialListUnavailable, DeleteCredentialRequest, JournalEntry, JournalUnavailable, Metric, MetricSource,
-    OperationQuery, Processor, ProcessorJournal, ProcessorReply, RefundRequest, StatusReply, StoredCredentialList,
-    VoidRequest,
+    OperationQuery, Processor, ProcessorJournal, ProcessorReply, Readiness, RefundRequest, StatusReply,
+    StoredCredentialList, VoidRequest,
 };
 use dropin_processor_transport::health::{self, CallKind};
 use dropin_processor_transport::{Call, HeldBack, HttpReply, Transport};
@@ -92,6 +92,10 @@ impl HttpProcessor {
 
 #[async_trait]
 impl Processor for HttpProcessor {
+    async fn readiness(&self, _processor: Option<&ProcessorId>) -> Readiness {
+        self.0.readiness().await
+    }
+
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
         let (about, body) = (about(request.key, request.merchant_id, OpKind::Authorize), request::authorize(&request));
         // Its card is wiped before anybody waits.
@@ -141,7 +145,7 @@ impl Processor for HttpProcessor {
 }
 
 fn about(key: OpId, merchant_id: MerchantId, kind: OpKind) -> OperationQuery {
-    OperationQuery { key, merchant_id, kind, reference: None }
+    OperationQuery { key, processor: None, merchant_id, kind, reference: None }
 }
 
 #[async_trait]
