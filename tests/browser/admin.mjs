@@ -19,8 +19,14 @@ async function visit(context, problems) {
 async function judge(page, problems) {
   const where = new URL(page.url()).pathname;
   await page.evaluate(AXE);
-  const { violations } = await page.evaluate(() => globalThis.axe.run(document));
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   for (const one of violations) problems.push(`${where}: ${one.id} at ${one.nodes.map((node) => node.target).join(", ")}`);
+  await measure(page, problems);
+}
+
+/** Whether the page is wider than the screen, or a text is cut off. */
+async function measure(page, problems) {
+  const where = new URL(page.url()).pathname;
   const wide = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
   if (0 < wide) problems.push(`${where}: ${wide} pixels wider than the screen`);
   const cut = await page.evaluate(() => [...document.querySelectorAll("button, .button, .badge, h1, h2, th, dt, label, .hint, .tile, nav.side a")]
@@ -109,6 +115,10 @@ async function walkMerchant(page, judged, pictures) {
   await page.locator("#s-rules").waitFor();
   await judged();
   if (pictures) await page.screenshot({ path: `${pictures}/screening.png`, fullPage: true });
+  await page.goto(page.url().replace(/\/screening.*/, "/events"));
+  await page.locator("button[value=ORDER_PROCESSED]").waitFor();
+  await judged();
+  if (pictures) await page.screenshot({ path: `${pictures}/events.png`, fullPage: true });
   await page.goto(new URL(endpoint, page.url()).href);
   await judged();
   await page.locator("form[action$='/test'] button").click();
@@ -161,13 +171,23 @@ async function findThings(page, panel) {
     "/merchants/{id}": merchant,
     "/merchants/{id}/settings": `${merchant}/settings`,
     "/merchants/{id}/screening": `${merchant}/screening`,
+    "/merchants/{id}/events": `${merchant}/events`,
     "/merchants/{id}/endpoints/{endpoint}": await first(merchant, `${merchant}/endpoints/`),
     "/operators/{id}": await first("/operators", "/operators/", "tbody"),
   };
 }
 
-/** One role: what it may see is shown and judged, and of the rest the panel says that it may not. */
-async function walkRole(page, problems, input, { role, pages }, things) {
+/** What a page shows beside the frame, without what differs each time that it is made. */
+async function content(page) {
+  const main = await page.evaluate(() => document.title + (document.querySelector("main") ?? document.body).outerHTML);
+  return main.replace(/(name="(csrf|key|revision|seen|before)" value=")[^"]*/g, "$1");
+}
+
+/**
+ * One role: what it may see is shown and judged, and of the rest the panel says that it may not. axe would say the same of the same content, so it looks at
+ * each content once, whichever role has it, and at the frame with the first page of each role.
+ */
+async function walkRole(page, problems, input, { role, pages }, things, judged) {
   const walked = { shown: 0, refused: 0 };
   for (const { path, allowed } of pages) {
     const before = problems.length;
@@ -179,7 +199,12 @@ async function walkRole(page, problems, input, { role, pages }, things) {
     if (answer.status() !== (allowed ? 200 : 403)) problems.push(`${role}: ${path} answered ${answer.status()}`);
     await page.locator("h1").first().waitFor();
     // An owner's pages are judged by another walk.
-    if (allowed && input.isJudged && role !== "owner") await judge(page, problems);
+    if (allowed && input.isJudged && role !== "owner") {
+      const shown = await content(page);
+      const isNew = walked.shown === 0 || !judged.has(shown);
+      judged.add(shown);
+      await (isNew ? judge : measure)(page, problems);
+    }
     walked[allowed ? "shown" : "refused"] += 1;
   }
   return walked;
@@ -197,8 +222,9 @@ export async function adminRoles(browser, input) {
   const owner = roles.find(({ one }) => one.role === "owner");
   const things = await findThings(owner.page, input.panel);
   const walked = {};
+  const judged = new Set();
   await Promise.all(roles.map(async ({ one, context, problems, page }) => {
-    walked[one.role] = await walkRole(page, problems, input, one, things);
+    walked[one.role] = await walkRole(page, problems, input, one, things, judged);
     await context.close();
   }));
   return { problems: roles.flatMap(({ problems }) => problems), walked };
@@ -240,4 +266,31 @@ export async function adminLive(browser, input) {
   const ended = await page.locator("#live").innerText();
   await context.close();
   return { problems, before, after, isWarned, ended };
+}
+
+/** Events of a sandbox are made to happen by their buttons; what came of each is a link away. */
+export async function adminEvents(browser, input) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const problems = [];
+  const page = await visit(context, problems);
+  await accept(page, input.link, () => undefined);
+  await page.goto(`${input.panel}/merchants/${input.merchant}`);
+  await page.getByRole("link", { name: "Make events happen" }).click();
+  const seen = [];
+  for (const event of input.events) {
+    await page.locator(`button[value=${event}]`).click();
+    const last = page.locator("section[aria-labelledby=runs] tbody tr").first();
+    await last.locator("code", { hasText: event }).waitFor();
+    const again = page.getByRole("link", { name: "Look again" });
+    while (await again.isVisible()) await again.click();
+    const hrefs = await last.locator("a").evaluateAll((links) => links.map((link) => link.getAttribute("href")));
+    seen.push({ event, state: await last.locator(".badge").innerText(), links: hrefs.map((href) => href.split("/")[1]), session: hrefs.find((href) => href.startsWith("/sessions/"))?.split("/")[2] });
+  }
+  await judge(page, problems);
+  await page.locator("section[aria-labelledby=runs] tbody a[href^='/orders/']").first().click();
+  await page.locator(".trail").waitFor();
+  await page.goto(`${input.panel}/audit?action=EVENT_TRIGGER`);
+  const logged = await page.locator("tbody tr").count();
+  await context.close();
+  return { problems, seen, logged };
 }

@@ -1,5 +1,6 @@
 //! A throw-away PostgreSQL server: its own folder, its own free port on loopback, gone when stopped.
 
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -181,6 +182,13 @@ pub(crate) fn remove(folder: &Path) -> Outcome<()> {
 /// Whether the server's programs are on this machine.
 pub(crate) fn is_installed() -> bool {
     programs().is_ok()
+}
+
+/// PATH with the folder of the server's programs, which psql and pg_dump are in too, before everything else.
+pub(crate) fn first_on_path() -> Outcome<OsString> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(programs()?).chain(std::env::split_paths(&path)))
+        .context(|| "put PostgreSQL's programs on PATH".to_owned())
 }
 
 /// The folder with initdb, pg_ctl and postgres: the newest of Debian's versions, else what PATH names.

@@ -1,16 +1,18 @@
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{Context, Failure, Parts, ScreeningArgs, WebhookArgs};
+use dropin_boot::{Context, Failure, Mode, Parts, ScreeningArgs, WalletArgs, WebhookArgs};
 use dropin_payments::{PaymentArgs, payments};
 use dropin_ports::{Acting, OperatorStore, StoreError};
 use dropin_usecases::access::Merchants;
 use dropin_usecases::audit::Audit;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::{Operators, PasswordCost, SecondFactorPolicy};
+use dropin_usecases::wallet::WalletSetup;
+use dropin_wallet_client::{WalletClient, WalletClientConfig};
 use dropin_webhook_client::{WebhookClient, WebhookClientConfig};
 
-use crate::{PanelDeps, configure};
+use crate::{PanelDeps, SandboxServices, ServiceAddressArgs, configure};
 
 /// The settings of the admin panel.
 #[derive(Debug, Clone, Args)]
@@ -24,6 +26,9 @@ pub struct AdminPanelArgs {
     /// Screening of payments.
     #[command(flatten)]
     pub screening: ScreeningArgs,
+    /// Where the services of a sandbox are.
+    #[command(flatten)]
+    pub services: ServiceAddressArgs,
 }
 
 /// Finds out whether anybody can sign in.
@@ -71,6 +76,25 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
     let policy = if context.is_sandbox() { SecondFactorPolicy::Optional } else { SecondFactorPolicy::Required };
     let operators =
         Operators::new(store.clone(), secrets.clone(), clock.clone(), ids.clone(), policy, PasswordCost::OWASP);
+    let processor_key = {
+        let key = processor.key();
+        Arc::new(move || key.text())
+    };
+    let (services, of_processor) = (&settings.services, &settings.payments.processor);
+    let sandbox_services = SandboxServices::find(services, context.mode, of_processor, processor_key)?;
+    let wallet = match context.mode {
+        Mode::Sandbox => WalletClientConfig::sandbox(WalletArgs::default().root(&context.data)),
+        Mode::Production => WalletClientConfig::production(),
+    };
+    let wallets = WalletSetup {
+        store: store.clone(),
+        secrets: secrets.clone(),
+        provider: Arc::new(WalletClient::start(wallet)?),
+        clock: clock.clone(),
+        ids: ids.clone(),
+        by: Acting::system(),
+        sandbox: context.is_sandbox(),
+    };
     let merchants = Merchants {
         store: store.clone(),
         outbox: store.clone(),
@@ -95,8 +119,8 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         back_office: store.clone(),
         activity: store.clone(),
         backlog: store.clone(),
-        rates: store.clone(),
-        wallets: store,
+        rates: store,
+        wallets,
         webhooks: Arc::new(WebhookClient::start(WebhookClientConfig::new(settings.webhook.policy(context.mode)))?),
         ledger: Audit {
             store: context.store.clone(),
@@ -109,6 +133,7 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         ids,
         stop: context.stop.clone(),
         sandbox: context.is_sandbox(),
+        sandbox_services,
         is_https: context.is_https,
     };
     let parts = Parts::new().with_master_key(secrets.id()).mount("", configure(deps)).register_metrics(processor);

@@ -1,8 +1,11 @@
 //! What a browser sends: the query of a page or the fields of a form. A name that the route does not have is refused, so that no form can set what it
 //! does not show.
 
+use std::str::FromStr;
+
 use url::form_urlencoded;
 
+use crate::refusal::Refusal;
 use crate::texts::texts;
 
 /// Most fields of one form, those apart that may come several times.
@@ -74,6 +77,11 @@ impl Fields {
         Some(self.text(name)).filter(|value| !value.is_empty())
     }
 
+    /// The identifier in a field.
+    pub(crate) fn id<T: FromStr>(&self, name: &str, what: &'static str) -> Result<T, Refusal> {
+        self.text(name).parse().map_err(|_no_id| Refusal::NotFound(what))
+    }
+
     /// Whether a box was ticked.
     pub(crate) fn is_ticked(&self, name: &str) -> bool {
         self.given(name).is_some()
@@ -87,6 +95,16 @@ impl Fields {
     /// All of them, as they came.
     pub(crate) fn pairs(&self) -> &[(String, String)] {
         &self.0
+    }
+
+    /// Whether a list is narrowed down; where it goes on does not count.
+    pub(crate) fn is_narrowed(&self) -> bool {
+        self.0.iter().any(|(name, value)| name != "after" && !value.trim().is_empty())
+    }
+
+    /// The address of a list's next page, with the same filters.
+    pub(crate) fn next_page(&self, path: &str, after: &str) -> String {
+        format!("{path}{}", self.query(&["after", "done"], &[("after", after)]))
     }
 
     /// A query with these fields but `without`, and with `extra`; empty fields are left out. Begins with `?` unless nothing is left.

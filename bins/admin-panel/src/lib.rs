@@ -5,6 +5,7 @@ mod amounts;
 mod assemble;
 mod assets;
 mod escape;
+mod event_runs;
 mod fields;
 mod guard;
 mod ledger_runs;
@@ -13,6 +14,7 @@ mod page;
 mod refusal;
 mod request;
 mod routes;
+mod sandbox;
 mod screens;
 mod show;
 mod texts;
@@ -24,7 +26,7 @@ use actix_web::web;
 use dropin_http::Flows;
 use dropin_ports::{
     AccessStore, ActivityStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore,
-    ScreeningStore, SessionStore, WalletStore, WebhookSender,
+    ScreeningStore, SessionStore, WebhookSender,
 };
 use dropin_usecases::access::Merchants;
 use dropin_usecases::audit::Audit;
@@ -33,11 +35,14 @@ use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::Operators;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::screening::ScreeningRules;
+use dropin_usecases::wallet::WalletSetup;
 use tokio::sync::watch;
 
 pub use assemble::{AdminPanelArgs, FirstOperator, assemble, assemble_with};
 pub use routes::{Access, PanelRoute, ROUTES};
+pub use sandbox::{SandboxServices, ServiceAddressArgs};
 
+use event_runs::EventRuns;
 use ledger_runs::LedgerRuns;
 use live::LiveFeed;
 use totals::DayTotals;
@@ -76,7 +81,7 @@ pub struct PanelDeps {
     /// Exchange rates.
     pub rates: Arc<dyn RateStore>,
     /// What merchants have for the mobile wallet.
-    pub wallets: Arc<dyn WalletStore>,
+    pub wallets: WalletSetup,
     /// Sends tests to endpoints.
     pub webhooks: Arc<dyn WebhookSender>,
     /// Compares the ledger.
@@ -91,6 +96,8 @@ pub struct PanelDeps {
     pub stop: watch::Receiver<bool>,
     /// Whether no money moves.
     pub sandbox: bool,
+    /// Where events of a sandbox are made to happen, if they are.
+    pub sandbox_services: Option<SandboxServices>,
     /// Whether browsers reach the panel over TLS.
     pub is_https: bool,
 }
@@ -99,10 +106,11 @@ pub struct PanelDeps {
 pub fn configure(deps: PanelDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static {
     let totals = web::Data::new(DayTotals::new(deps.back_office.clone()));
     let comparisons = web::Data::new(LedgerRuns::default());
+    let events = web::Data::new(EventRuns::default());
     let live = web::Data::new(LiveFeed::new(deps.activity.clone(), deps.clock.clone()));
     move |config| {
         config.app_data(web::Data::new(deps.clone())).app_data(totals.clone()).app_data(comparisons.clone());
-        config.app_data(live.clone());
+        config.app_data(live.clone()).app_data(events.clone());
         routes::mount(config);
     }
 }

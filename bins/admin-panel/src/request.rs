@@ -30,14 +30,15 @@ pub(crate) struct PanelRequest {
 }
 
 impl PanelRequest {
-    /// The identifier in the address.
+    /// The identifier in the address, of what the whole address is about.
     pub(crate) fn id<T: FromStr>(&self, what: &'static str) -> Result<T, Refusal> {
-        self.path_part(what)?.parse().map_err(|_not_an_id| Refusal::NotFound(what))
+        self.segment("id", what)
     }
 
-    /// The last part of the address that stands for something.
-    pub(crate) fn path_part(&self, what: &'static str) -> Result<&str, Refusal> {
-        self.http.match_info().iter().last().map(|(_, value)| value).ok_or(Refusal::NotFound(what))
+    /// What stands in the address in the place of `{name}`.
+    pub(crate) fn segment<T: FromStr>(&self, name: &str, what: &'static str) -> Result<T, Refusal> {
+        let text = self.http.match_info().get(name);
+        text.and_then(|text| text.parse().ok()).ok_or(Refusal::NotFound(what))
     }
 
     /// Refuses a thing of a merchant that the operator does not see, as if there were none.
@@ -68,8 +69,10 @@ impl PanelRequest {
 
     /// The merchants that a list is of: the one that is chosen, else all that the operator sees.
     pub(crate) fn chosen_merchants(&self) -> Result<Option<Vec<MerchantId>>, Refusal> {
-        let Some(chosen) = self.fields.given("merchant") else { return Ok(self.merchants()) };
-        let chosen = chosen.parse().map_err(|_no_id| Refusal::NotFound("merchant"))?;
+        if self.fields.given("merchant").is_none() {
+            return Ok(self.merchants());
+        }
+        let chosen = self.fields.id("merchant", "merchant")?;
         if !self.operator.operator.rights.scope.covers(chosen) {
             return Err(Refusal::NotFound("merchant"));
         }
@@ -180,6 +183,10 @@ const NOTICES: &[NoticeRow] = &[
     ("not-discarded", "wait", |t| t.notice_not_discarded),
     ("comparing", "wait", |t| t.notice_comparing),
     ("compares-already", "wait", |t| t.notice_compares_already),
+    ("domain-added", "wait", |t| t.notice_domain_added),
+    ("domain-verified", "good", |t| t.notice_domain_verified),
+    ("domain-not-verified", "bad", |t| t.notice_domain_not_verified),
+    ("happens-already", "wait", |t| t.notice_happens_already),
     ("saved", "good", |t| t.notice_saved),
     ("removed", "good", |t| t.notice_removed),
     ("revoked", "good", |t| t.notice_revoked),

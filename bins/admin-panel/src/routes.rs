@@ -6,7 +6,7 @@ use dropin_access::operator::PanelAction;
 use dropin_http::BodyLimit;
 
 use crate::guard::{to, to_anybody};
-use crate::screens::merchants::{endpoints, screening, settings};
+use crate::screens::merchants::{endpoints, events, screening, settings, wallet};
 use crate::screens::{
     accept, account, approvals, audit, contracts, export, ledger, many, merchants, notifications, operations,
     operators, orders, overview, rates, review, search, sessions, sign_in,
@@ -204,6 +204,15 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/merchants/{id}/endpoints/{endpoint}/remove", Allowed(A::ManageEndpoints), &["csrf", "note"], || {
         to(endpoints::remove)
     }),
+    post("/merchants/{id}/wallet/remove", Allowed(A::ManageWallet), &["csrf", "note"], || to(wallet::remove)),
+    post("/merchants/{id}/wallet/domains", Allowed(A::ManageWallet), &["csrf", "domain", "file", "note"], || {
+        to(wallet::add_domain)
+    }),
+    post("/merchants/{id}/wallet/domains/check", Allowed(A::ManageWallet), &["csrf", "domain"], || {
+        to(wallet::check_domain)
+    }),
+    get("/merchants/{id}/events", Allowed(A::TriggerEvents), &["done"], || to(events::show)),
+    post("/merchants/{id}/events", Allowed(A::TriggerEvents), &["csrf", "event"], || to(events::make_happen)),
     get("/ledger", Allowed(A::VerifyLedger), &["done"], || to(ledger::show)),
     post("/ledger", Allowed(A::VerifyLedger), &["csrf", "books"], || to(ledger::start)),
     get("/rates", Allowed(A::ViewPayments), &[], || to(rates::show)),

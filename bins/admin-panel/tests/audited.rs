@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 
 use actix_web::http::{Method, StatusCode};
 use admin_panel::ROUTES;
-use common::{PASSWORD, Page, World, request, session_of};
+use common::{ASSOCIATION, PASSWORD, Page, World, request, session_of};
 use dropin_access::operator::OperatorRole;
-use dropin_ports::{AuditLog, AuditQuery, DeliveryState, NotificationFilter, NotificationQuery};
+use dropin_ports::{AuditLog, AuditQuery, DeliveryState, NotificationFilter, NotificationQuery, WalletCredentials};
+use dropin_usecases::wallet::SetWallet;
 
 /// Forms that change nothing which anybody but their own browser sees, or whose entry other tests prove, and where.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -21,6 +22,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("/account/language", "a cookie of one browser"),
     ("/ledger", "a comparison reads"),
     ("/merchants/{id}/screening/try", "nothing is saved"),
+    ("/merchants/{id}/wallet/domains/check", "a look at a domain: what was found stands beside it, as by command"),
     ("/orders/{id}/capture", "ORDER_CAPTURE, by the use case of the API: tests/tests/e2e/audit_log.rs"),
     ("/orders/{id}/cancel", "ORDER_CANCEL, by the use case of the API: tests/tests/e2e/audit_log.rs"),
     ("/orders/{id}/review", "REVIEW_APPROVE, by the use case of the command: bins/dropin/tests/cli/audit_log.rs"),
@@ -121,6 +123,13 @@ async fn of_merchants(acts: &mut Acts<'_>) {
     acts.act("/merchants/{id}/rates", &[&ana], &rates, "RATES_CHANGE").await;
     let screening = [("seen", "0"), ("screening", "on"), ("days", "7")];
     acts.act("/merchants/{id}/screening", &[&ana], &screening, "MERCHANT_CHANGE").await;
+    let domain = [("domain", "shop.example"), ("file", ASSOCIATION)];
+    acts.act("/merchants/{id}/wallet/domains", &[&ana], &domain, "WALLET_DOMAIN_ADD").await;
+    let credentials = WalletCredentials { certificate: "certificate".to_owned(), key: "key".to_owned().into() };
+    let wallet = SetWallet { identifier: "merchant.ana".to_owned(), country: "US".to_owned(), credentials };
+    world.deps.wallets.set(world.ana, wallet).await.unwrap();
+    acts.act("/merchants/{id}/wallet/remove", &[&ana], &[], "WALLET_REMOVE").await;
+    acts.act("/merchants/{id}/events", &[&ana], &[("event", "ORDER_PROCESSED")], "EVENT_TRIGGER").await;
     acts.act("/merchants/{id}/users", &[&ana], &[("permission[]", "order:read")], "USER_ADD").await;
     let users = world.deps.access.list_users(world.ana).await.unwrap();
     let user = users.iter().find(|user| user.permissions.iter().count() == 1).unwrap().username.clone();

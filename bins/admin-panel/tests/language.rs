@@ -121,6 +121,8 @@ async fn no_screen_has_an_english_word_in_german() {
     assert!(30 < walked, "{walked}");
     let log = world.get_german(Some(&owner), "/audit").await.text;
     assert!(log.contains("Bestellung erstattet") && !log.contains("Order refund"), "{log}");
+    let file = world.get_german(Some(&owner), "/orders.csv").await.text;
+    assert!(file.starts_with("Bestellung,Händler,Referenz,"), "{file}");
     let page = world.get_german(Some(&owner), &order).await.text;
     assert!(page.contains("28.90 USD noch erstattbar") && page.contains("21. Sept. 2026"), "{page}");
 }
@@ -169,6 +171,26 @@ async fn money_is_refused_in_german_rather_than_guessed() {
     assert!(short.text.contains("muss mindestens 12 Zeichen haben"), "{}", short.text);
     let trail = world.deps.audit.find_audit_trail(world.order_of_ana).await.unwrap().unwrap();
     assert!(trail.records.refunds.is_empty(), "nothing was refunded");
+}
+
+#[actix_web::test]
+async fn mistakes_in_rules_and_limits_are_told_in_german() {
+    let world = World::new().await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let merchant = format!("/merchants/{}", world.ana);
+    let rules = [("seen", "0"), ("rules", "[rules]\nR = \"NEW_SHOPPER\""), ("days", "7")];
+    let page = world.post_german(&owner, &format!("{merchant}/screening"), &rules).await;
+    assert!(page.text.contains("hier gehört `and` oder `then` hin"), "{}", page.text);
+    let seen = world.get(Some(&owner), &format!("{merchant}/settings")).await.field("seen");
+    for (limits, why) in [
+        ("[IDEAL]\ncountries = [\"nl\"]", "[IDEAL] countries: nl ist kein Code nach ISO 3166-1 alpha-2"),
+        ("[NOTHING]\noffered = true", "[NOTHING] ist keine Zahlungsart: berichtigen Sie die Kennung"),
+        ("[IDEAL]\nrefunds = true", "[IDEAL] refunds: lassen Sie es weg"),
+    ] {
+        let fields = [("seen", seen.as_str()), ("method_limits", limits)];
+        let page = world.post_german(&owner, &format!("{merchant}/method-limits"), &fields).await;
+        assert!(page.text.contains(why), "{}", page.text);
+    }
 }
 
 #[actix_web::test]

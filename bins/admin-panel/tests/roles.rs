@@ -1,16 +1,18 @@
 //! Every route for every role, for the whole deployment and for one merchant, about that merchant and about another: what the table of roles says is what
-//! happens. New routes and roles are walked by themselves.
+//! happens. New routes and roles are walked by themselves. And what a developer does for a merchant: events of a sandbox, domains of the wallet.
 #![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 mod common;
 
 use actix_web::http::{Method, StatusCode};
 use admin_panel::{Access, PanelRoute, ROUTES};
-use common::World;
+use common::{ASSOCIATION, World};
 use dropin_access::operator::{ActionReach, OperatorRole, PanelAction};
-use dropin_access::{EndpointSettings, Permission};
+use dropin_access::{EndpointSettings, Permission, TargetPolicy};
 use dropin_kernel::{EndpointId, EventId, MerchantId, OrderId, SessionId};
+use dropin_money::Currency;
 use dropin_ports::{NotificationFilter, NotificationQuery};
+use dropin_usecases::access::{CreateMerchant, Merchants};
 
 /// A merchant's things, of which addresses name one.
 struct Things {
@@ -128,9 +130,97 @@ async fn every_role_does_what_the_table_says_and_to_no_other_merchant() {
     assert_eq!(walked, allowed * OperatorRole::ALL.len() * 4);
 }
 
+/// Neither the page nor the way to it is there in production, for a merchant whose payments are real, and without the services' addresses.
+#[actix_web::test]
+async fn events_are_made_to_happen_in_a_sandbox_alone() {
+    let mut world = World::new().await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let ana = world.ana;
+    let offers = async |world: &World, merchant: MerchantId| {
+        let page = world.get(Some(&owner), &format!("/merchants/{merchant}")).await.text;
+        let path = format!("/merchants/{merchant}/events");
+        let status = world.get(Some(&owner), &path).await.status;
+        let pressed = world.post(&owner, &path, &[("event", "ORDER_PROCESSED")]).await.status;
+        (page.contains(&path), status, pressed)
+    };
+    assert_eq!(offers(&world, ana).await, (true, StatusCode::OK, StatusCode::SEE_OTHER));
+    let absent = (false, StatusCode::NOT_FOUND, StatusCode::NOT_FOUND);
+    let targets = TargetPolicy::production();
+    let wanted = CreateMerchant {
+        name: "Live".to_owned(),
+        webhook_url: None,
+        origins: Vec::new(),
+        currencies: vec![Currency::Usd],
+    };
+    let live = Merchants { targets, ..world.deps.merchants.clone() }.create(wanted).await;
+    let live = live.map_err(|error| error.to_string()).unwrap().merchant_id;
+    assert_eq!(offers(&world, live).await, absent, "a merchant of production");
+    world.deps.sandbox = false;
+    assert_eq!(offers(&world, ana).await, absent, "production");
+    world.deps.sandbox = true;
+    world.deps.sandbox_services = None;
+    assert_eq!(offers(&world, ana).await, absent, "no services");
+}
+
 impl Expected {
     /// The same about something that there is not.
     fn min_there(self) -> Self {
         if self == Self::Allowed { Self::NotThere } else { self }
     }
+}
+
+/// The services answer nothing here: the page says so, the user that asked them is in the list, and it is revoked like any other.
+#[actix_web::test]
+async fn an_event_that_does_not_happen_says_why() {
+    let world = World::new().await;
+    let developer = world.operator(OperatorRole::Developer, Some(world.ana)).await;
+    let (app, path) = (world.app().await, format!("/merchants/{}/events", world.ana));
+    let invented = world.post_of(&app, &developer, &path, &[("event", "ORDER_PAID")]).await;
+    assert_eq!(invented.status, StatusCode::BAD_REQUEST, "{}", invented.text);
+    for _ in 0..2 {
+        let pressed = world.post_of(&app, &developer, &path, &[("event", "ORDER_PROCESSED")]).await;
+        assert_eq!((pressed.status, pressed.location()), (StatusCode::SEE_OTHER, path.as_str()));
+    }
+    let page = world.get_of(&app, &developer, &path).await.text;
+    assert_eq!(page.matches("see that the service runs").count(), 2, "{page}");
+    assert!(!page.contains("Look again"), "none runs: {page}");
+    let users = world.deps.access.list_users(world.ana).await.unwrap();
+    let asking: Vec<_> = users.iter().filter(|user| user.username.starts_with("trigger-")).collect();
+    assert_eq!(asking.len(), 1, "one for all events");
+    let name = &asking[0].username;
+    let merchant = world.get_of(&app, &developer, &format!("/merchants/{}", world.ana)).await.text;
+    assert!(merchant.contains(name.as_str()), "{merchant}");
+    let revoke = format!("/merchants/{}/users/{name}/revoke", world.ana);
+    let revoked = world.post_of(&app, &developer, &revoke, &[]).await;
+    assert_eq!(revoked.status, StatusCode::SEE_OTHER, "{}", revoked.text);
+}
+
+/// A domain is registered and checked on the merchant's page; what was refused stays as it was typed.
+#[actix_web::test]
+async fn domains_of_the_wallet_are_registered_and_checked() {
+    let world = World::new().await;
+    let developer = world.operator(OperatorRole::Developer, Some(world.ana)).await;
+    let merchant = format!("/merchants/{}", world.ana);
+    let (add, check) = (format!("{merchant}/wallet/domains"), format!("{merchant}/wallet/domains/check"));
+    let wrong = world.post(&developer, &add, &[("domain", "https://shop.example"), ("file", ASSOCIATION)]).await;
+    assert_eq!(wrong.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(
+        wrong.text.contains("value=\"https://shop.example\"") && wrong.text.contains(ASSOCIATION),
+        "{}",
+        wrong.text
+    );
+    for (domain, file) in [("shop.example", ASSOCIATION), ("other.example", "another file")] {
+        let added = world.post(&developer, &add, &[("domain", domain), ("file", file)]).await;
+        assert_eq!(added.location(), format!("{merchant}?done=domain-added"), "{}", added.text);
+    }
+    for (domain, done) in [("shop.example", "domain-verified"), ("other.example", "domain-not-verified")] {
+        let checked = world.post(&developer, &check, &[("domain", domain)]).await;
+        assert_eq!(checked.location(), format!("{merchant}?done={done}"), "{}", checked.text);
+    }
+    let page = world.get(Some(&developer), &merchant).await.text;
+    assert!(page.contains("Verified") && page.contains("another file stands there"), "{page}");
+    let unknown = world.post(&developer, &check, &[("domain", "third.example")]).await;
+    assert_eq!(unknown.status, StatusCode::CONFLICT, "{}", unknown.text);
+    let nothing = world.post(&developer, &format!("{merchant}/wallet/remove"), &[]).await;
+    assert_eq!(nothing.status, StatusCode::CONFLICT, "there is no certificate: {}", nothing.text);
 }

@@ -8,6 +8,7 @@ use common::{Answer, Api, redirect};
 use dropin_money::{Amount, Currency};
 use dropin_order::DeclineReason;
 use dropin_ports::{IssuerChecks, ProcessorReply};
+use futures_util::future::join_all;
 use serde_json::json;
 
 const NOBODY: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
@@ -91,7 +92,8 @@ async fn whoever_is_back_before_the_processor_knows_is_told_to_wait() {
 async fn whoever_waits_is_told_so_in_a_language_of_theirs() {
     let api = Api::start().await;
     let order = away(&api, "order-1").await;
-    for (accepted, begins, words) in [
+    // At once: each is kept waiting for the processor.
+    let pages = [
         ("de-AT,de;q=0.9,en;q=0.5", "<html lang=\"de\" dir=\"ltr\">", "Bitte bezahlen Sie nicht noch einmal"),
         ("xx, ../en;q=0.9, ar", "<html lang=\"ar\" dir=\"rtl\">", "<p>"),
         ("no-NO,en;q=0.5", "<html lang=\"nb\" dir=\"ltr\">", "<p>"),
@@ -100,11 +102,13 @@ async fn whoever_waits_is_told_so_in_a_language_of_theirs() {
         ("iw-IL", "<html lang=\"he\" dir=\"rtl\">", "<p>"),
         ("xx,*", "<html lang=\"en\" dir=\"ltr\">", "do not pay again"),
         ("", "<html lang=\"en\" dir=\"ltr\">", "do not pay again"),
-    ] {
+    ];
+    join_all(pages.map(async |(accepted, begins, words)| {
         let page = api.browse(&format!("/v1/return/{order}"), &[("accept-language", accepted)]).await;
         is_a_page(&page, words);
         assert!(page.text.contains(begins) && page.text.contains("http-equiv=\"refresh\""), "{accepted}: {page:?}");
-    }
+    }))
+    .await;
 }
 
 #[actix_web::test]

@@ -138,34 +138,7 @@ enum ContractBehaviour {
     ShortOfMoneyLater,
 }
 
-/// What a test card is wanted for, by tools that make something happen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TestPurpose {
-    /// Authorized, captured and refunded at once.
-    Pay,
-    /// Declined.
-    Decline,
-    /// Authorized, and held for a review.
-    Review,
-    /// Authorized; the capture is refused for good.
-    RefuseCapture,
-    /// Paid; a refund fails.
-    FailRefund,
-}
-
 impl SandboxCard {
-    /// The first published card that does this.
-    pub fn for_purpose(purpose: TestPurpose) -> &'static Self {
-        let wanted = match purpose {
-            TestPurpose::Pay => Verdict::Approve(Scenario::Plain),
-            TestPurpose::Decline => Verdict::Decline(Reason::GenericDecline),
-            TestPurpose::Review => Verdict::ApproveUnderReview,
-            TestPurpose::RefuseCapture => Verdict::Approve(Scenario::RefusedCapture),
-            TestPurpose::FailRefund => Verdict::Approve(Scenario::FailingRefund),
-        };
-        TEST_CARDS.iter().find(|card| card.verdict == wanted).expect("a published card does each of these")
-    }
-
     /// The published card whose number ends so; no two end alike.
     pub(crate) fn of_last4(last4: &str) -> Option<&'static Self> {
         TEST_CARDS.iter().find(|card| card.number.ends_with(last4))

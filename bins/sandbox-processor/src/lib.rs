@@ -38,7 +38,7 @@ use url::Url;
 use crate::faults::Faults;
 use crate::store::Store;
 
-pub use crate::card::{SandboxCard, TEST_CARDS, TestPurpose};
+pub use crate::card::{SandboxCard, TEST_CARDS};
 pub use crate::program::{Arguments, RunError, run};
 pub use crate::store::OpenStoreError;
 pub use crate::wallet::{IssuedIdentity, WalletAuthority, WalletError};

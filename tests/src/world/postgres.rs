@@ -1,5 +1,8 @@
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
+
+use super::program::binary;
 
 /// A database of one test's own on the throw-away PostgreSQL.
 pub(super) struct Database {
@@ -12,17 +15,16 @@ pub(super) struct Database {
 const VARIABLE: &str = "DROPIN_TEST_POSTGRES";
 
 impl Database {
+    /// With the schema in it. The first one of a test program migrates an empty database; the others are copies of that, which goes with the server.
     pub(super) async fn create() -> Self {
         let admin = std::env::var(VARIABLE).unwrap_or_else(|_unset| {
             panic!("{VARIABLE} is not set: run `cargo xtask test`, or `eval \"$(cargo xtask pg start)\"` first")
         });
+        static MIGRATED: OnceLock<String> = OnceLock::new();
+        let migrated = MIGRATED.get_or_init(|| migrated(&admin));
         let name = format!("e2e_{}", uuid::Uuid::new_v4().simple());
-        psql(&admin, &format!("CREATE DATABASE {name}"));
-        let url = match admin.rsplit_once('/') {
-            Some((server, _maintenance)) => format!("{server}/{name}"),
-            None => panic!("{VARIABLE} must name a database, such as postgres://postgres@127.0.0.1:5432/postgres"),
-        };
-        Self { url, admin, name }
+        psql(&admin, &format!("CREATE DATABASE {name} TEMPLATE {migrated}"));
+        Self { url: url_of(&admin, &name), admin, name }
     }
 
     /// The whole database as text.
@@ -58,6 +60,24 @@ impl Database {
 
     pub(super) async fn remove(self) {
         psql(&self.admin, &format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+    }
+}
+
+/// Creates a database that nobody is connected to and brings its schema up to date; its name.
+fn migrated(admin: &str) -> String {
+    let name = format!("e2e_migrated_{}", uuid::Uuid::new_v4().simple());
+    psql(admin, &format!("CREATE DATABASE {name}"));
+    let mut migrate = Command::new(binary("dropin"));
+    let output = migrate.arg("migrate").env("DATABASE_URL", url_of(admin, &name)).output();
+    let output = output.expect("dropin starts; run `cargo build --workspace` first");
+    assert!(output.status.success(), "dropin migrate: {}", String::from_utf8_lossy(&output.stderr));
+    name
+}
+
+fn url_of(admin: &str, name: &str) -> String {
+    match admin.rsplit_once('/') {
+        Some((server, _maintenance)) => format!("{server}/{name}"),
+        None => panic!("{VARIABLE} must name a database, such as postgres://postgres@127.0.0.1:5432/postgres"),
     }
 }
 

@@ -115,7 +115,6 @@ impl Programs {
 
     fn start_split(&mut self, folder: &Path, database: &str) {
         self.command_line.push(("DATABASE_URL".to_owned(), database.to_owned()));
-        self.run_dropin(&["migrate"]);
         let [ports @ .., wallet]: [String; 7] = free_ports();
         for (service, listen) in SERVICES.into_iter().zip(&ports) {
             self.addresses.insert(service, format!("http://{listen}"));
@@ -182,6 +181,7 @@ impl Programs {
             pair("DROPIN_LISTEN", listen),
             pair("PROCESSOR_URL", &self.addresses["sandbox-processor"]),
             pair("PROCESSOR_KEY", &self.key),
+            pair("DROPIN_BASE_URL", &self.addresses["session-api"]),
             pair("DROPIN_ASSET_URL", &self.addresses["checkout-api"]),
             pair("DROPIN_CHECKOUT_URL", &self.addresses["checkout-api"]),
             pair("DROPIN_STASH_URL", &self.addresses["stash-api"]),

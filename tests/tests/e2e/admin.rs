@@ -115,4 +115,23 @@ both! {
         let [completed, authorized, processed] = PAID;
         world.receiver.expect(&paid.session, &[completed, authorized, processed, "REFUND_SUCCEEDED"]).await;
     }
+    /// Events of a sandbox happen by the buttons of the panel as by `dropin trigger`: by payments, by a review, and by the processor's fault switch.
+    async fn events_are_made_to_happen_in_the_panel(world: &World) {
+        let panel = world.programs.admin_panel().await;
+        let events = ["ORDER_PROCESSED", "ORDER_DECLINED", "CONTRACT_SUSPENDED"];
+        let input = json!({
+            "panel": panel.url, "link": world.programs.invite_operator(&panel.url, "owner"), "events": events,
+            "merchant": world.merchant.credentials()["MerchantId"],
+        });
+        let seen = browser::run("adminEvents", &input).await;
+        assert_eq!((&seen["problems"], &seen["logged"]), (&json!([]), &json!(events.len())), "{seen}");
+        let made = seen["seen"].as_array().unwrap();
+        for (one, event) in made.iter().zip(events) {
+            assert_eq!((&one["event"], &one["state"]), (&json!(event), &json!("Happened")), "{seen}");
+        }
+        assert_eq!(made[0]["links"], json!(["orders", "sessions", "notifications"]), "{seen}");
+        assert_eq!(made[2]["links"], json!(["contracts", "notifications"]), "{seen}");
+        made.iter().filter_map(|one| one["session"].as_str()).for_each(|session| world.merchant.adopt(session));
+        world.receiver.expect(made[0]["session"].as_str().unwrap(), &PAID).await;
+    }
 }

@@ -44,7 +44,7 @@ pub(super) struct Marks {
 }
 
 /// The same for the same value, in one process.
-fn digest(value: impl Hash) -> u64 {
+pub(super) fn digest(value: impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
 }
 
@@ -57,14 +57,17 @@ fn add(marks: &mut MerchantMarks, merchant: MerchantId, thing: impl Hash) {
 impl Marks {
     /// A number for what a page shows of the merchants that it covers; `None` while that is not known.
     pub(super) fn of(&self, subject: Subject, covers: impl Fn(MerchantId) -> bool) -> Option<u64> {
-        let marks = match subject {
-            Subject::Order(order) => return self.orders.get(&order).copied(),
-            Subject::Overview => &self.history,
-            Subject::Reviews => &self.held,
-            Subject::Notifications => &self.notifications,
+        let of_merchants = |marks: &Option<MerchantMarks>| {
+            let covered = marks.as_ref()?.iter().filter(|(merchant, _)| covers(**merchant));
+            Some(covered.fold(0, |sum: u64, one| sum.wrapping_add(digest(one))))
         };
-        let covered = marks.as_ref()?.iter().filter(|(merchant, _)| covers(**merchant));
-        Some(covered.fold(0, |sum: u64, one| sum.wrapping_add(digest(one))))
+        match subject {
+            Subject::Order(order) => self.orders.get(&order).copied(),
+            // Tries of notifications park them, and make endpoints fail.
+            Subject::Overview => Some(digest((of_merchants(&self.history)?, of_merchants(&self.notifications)?))),
+            Subject::Reviews => of_merchants(&self.held),
+            Subject::Notifications => of_merchants(&self.notifications),
+        }
     }
 }
 
@@ -156,7 +159,7 @@ impl Feed {
         if wanted.contains(&Subject::Reviews) {
             marks.held = answered(self.held().await, &before.held);
         }
-        if wanted.contains(&Subject::Notifications) {
+        if wanted.contains(&Subject::Notifications) || wanted.contains(&Subject::Overview) {
             marks.notifications = answered(self.notifications().await, &before.notifications);
         }
         let mut orders: Vec<OrderId> = wanted
@@ -246,5 +249,31 @@ impl Drop for OpenPage {
     fn drop(&mut self) {
         let mut open = self.feed.open();
         open.pages.retain(|page| page.number != self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merchant(number: u128) -> MerchantId {
+        MerchantId::new(uuid::Uuid::from_u128(number))
+    }
+
+    #[test]
+    fn the_overview_shows_what_becomes_of_notifications_too() {
+        let marks = |history, notifications| Marks {
+            history: Some([(merchant(1), history)].into()),
+            notifications: Some([(merchant(1), notifications)].into()),
+            ..Marks::default()
+        };
+        let overview = |marks: Marks, covered| marks.of(Subject::Overview, |one| one == merchant(covered));
+        let before = overview(marks(1, 1), 1);
+        assert!(before.is_some() && before == overview(marks(1, 1), 1));
+        assert_ne!(before, overview(marks(2, 1), 1), "a payment went on");
+        assert_ne!(before, overview(marks(1, 2), 1), "a try parked a notification");
+        assert_eq!(overview(marks(1, 1), 2), overview(marks(2, 2), 2), "of another merchant nothing is shown");
+        let half = Marks { notifications: None, ..marks(1, 1) };
+        assert_eq!(overview(half, 1), None, "not known yet");
     }
 }

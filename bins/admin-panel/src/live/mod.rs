@@ -9,7 +9,7 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use actix_web::web::{Bytes, Data};
 use actix_web::{HttpRequest, HttpResponse};
 use dropin_access::operator::OperatorRights;
-use dropin_kernel::MerchantId;
+use dropin_kernel::{MerchantId, OrderId};
 use dropin_usecases::operators::SessionError;
 use futures_util::stream;
 
@@ -21,7 +21,7 @@ use crate::request::PanelRequest;
 use crate::routes::PanelRoute;
 
 pub(crate) use feed::LiveFeed;
-use feed::{OpenPage, Subject};
+use feed::{OpenPage, Subject, digest};
 
 /// Below this stand the streams.
 const STREAMS: &str = "/live/";
@@ -31,6 +31,9 @@ const REFRESH: &str = "dropin-live";
 const SESSION_INTERVAL: Duration = Duration::from_secs(5);
 /// So often something is sent, so that no proxy takes a quiet stream for a dead one, and a reader that left is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// So often the overview is asked for again for what becomes stuck by the time alone, in microseconds.
+const STUCK_INTERVAL_MICROS: i64 = 60_000_000;
 
 /// Pages that are live, by their routes, with their streams.
 const PAGES: &[(&str, &str)] = &[
@@ -50,7 +53,7 @@ pub(crate) fn stream_of(request: &PanelRequest) -> Option<String> {
     let shows = request.route.method == Method::GET;
     let (_, stream) = PAGES.iter().filter(|_| shows).find(|(page, _)| *page == request.route.path)?;
     if stream.contains('{') {
-        return request.path_part("Order").ok().map(|id| stream.replace("{id}", id));
+        return request.id::<OrderId>("Order").ok().map(|id| stream.replace("{id}", &id.to_string()));
     }
     let merchant = request.fields.given("merchant").map(|merchant| ("merchant", merchant));
     Some(format!("{stream}{}", query(merchant)))
@@ -154,7 +157,13 @@ impl Reader {
             return false;
         }
         let covers = |merchant| self.merchants.as_ref().is_none_or(|all| all.contains(&merchant));
-        let mark = self.page.marks().of(self.page.subject(), covers);
+        let subject = self.page.subject();
+        let mut mark = self.page.marks().of(subject, covers);
+        // Nothing happens to an operation that becomes stuck.
+        if subject == Subject::Overview && self.rights.scope.is_deployment() {
+            let now = self.deps.clock.now().micros();
+            mark = mark.map(|mark| digest((mark, now.div_euclid(STUCK_INTERVAL_MICROS))));
+        }
         if mark.is_none() || mark == self.seen {
             return false;
         }

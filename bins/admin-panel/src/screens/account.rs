@@ -135,8 +135,7 @@ pub(crate) async fn replace_authenticator(request: PanelRequest) -> Answer {
 
 /// Ends one of the operator's sessions.
 pub(crate) async fn end_session(request: PanelRequest) -> Answer {
-    let id: OperatorSessionId =
-        request.http.match_info().get("id").and_then(|text| text.parse().ok()).ok_or(Refusal::NotFound("session"))?;
+    let id: OperatorSessionId = request.id("session")?;
     match request.deps.operators.end_session(&request.operator, id).await? {
         true => Ok(see("/account?done=ended")),
         false => Err(Refusal::NotFound("session")),

@@ -2,13 +2,13 @@
 
 use askama::Template;
 use dropin_access::AuditAction;
-use dropin_kernel::Timestamp;
 use dropin_kernel::uuid::Uuid;
 use dropin_ports::{AuditCursor, AuditEntry, AuditQuery, AuditScope};
 
-use super::{Choice, MerchantNames, PAGE_ROWS, day, merchant_choices, visible_merchants};
+use super::{
+    Choice, MerchantNames, PAGE_ROWS, day, merchant_choices, read_position, visible_merchants, write_position,
+};
 use crate::guard::Answer;
-use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::show::{self, Html};
 use crate::texts::texts;
@@ -65,7 +65,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         action: Some(chosen.clone()).filter(|action| !action.is_empty()),
         actor_name: fields.given("actor").map(str::to_owned),
         subject_id: fields.given("subject").map(str::to_owned),
-        after: cursor(fields.given("after"))?,
+        after: read_position(fields)?.map(|(at, position)| AuditCursor { at, position }),
         oldest_first: false,
         limit: PAGE_ROWS,
     };
@@ -90,24 +90,9 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         until: text("until"),
         rows: entries.iter().map(|entry| row(entry, &names)).collect(),
         wrong,
-        next: next.map(|next| {
-            let after = format!("{}.{}", next.at.micros(), next.position);
-            format!("/audit{}", fields.query(&["after"], &[("after", &after)]))
-        }),
+        next: next.map(|next| fields.next_page("/audit", &write_position(next.at, next.position))),
     };
     Ok(request.page(&page))
-}
-
-fn cursor(text: Option<&str>) -> Result<Option<AuditCursor>, Refusal> {
-    let Some(text) = text else { return Ok(None) };
-    let parsed = text.split_once('.').and_then(|(at, position)| {
-        let at = Timestamp::from_micros(at.parse().ok()?);
-        Some(AuditCursor {
-            at: Some(at).filter(|at| (Timestamp::MIN..=Timestamp::MAX).contains(at))?,
-            position: position.parse().ok()?,
-        })
-    });
-    parsed.map(Some).ok_or_else(|| Refusal::Invalid(texts().log_address_damaged.to_owned()))
 }
 
 fn row(entry: &AuditEntry, names: &MerchantNames) -> EntryRow {

@@ -51,7 +51,7 @@ struct ContractPage {
 
 async fn load(request: &PanelRequest) -> Result<Contract, Refusal> {
     let id: ContractId = request.id("contract")?;
-    let merchant = request.fields.text("merchant").parse().map_err(|_no_id| Refusal::NotFound("contract"))?;
+    let merchant = request.fields.id("merchant", "contract")?;
     request.own(merchant, "contract")?;
     let found = request.deps.contracts.store.find_contract(merchant, &ContractName::Id(id)).await?;
     found.ok_or(Refusal::NotFound("contract"))

@@ -16,17 +16,12 @@ use crate::PanelDeps;
 use crate::guard::Answer;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
+use crate::texts::{Texts, texts};
 
 /// Rows that are read at once.
 const CHUNK_ROWS: u32 = 500;
 /// Most rows of one file.
 const MAX_ROWS: usize = 1_000_000;
-
-const HEAD: &str = "OrderId,MerchantId,MerchantReference,State,UnderReview,PaymentMethod,Currency,Total,Authorized,Captured,Refunded,Failure,CreatedAt,UpdatedAt\r\n";
-
-/// The last row of a file that is not whole, so that nobody takes a part for the whole.
-const CUT: &str =
-    "\"INCOMPLETE: there are more Orders than one file holds. Narrow the filters down and export again.\"\r\n";
 
 /// Where a file that is being written stands.
 enum Position {
@@ -70,9 +65,10 @@ pub(crate) async fn orders(request: PanelRequest) -> Answer {
         let entry = NewAuditEntry::new(deps.ids.ordered(), at, acting(&request), merchant, action, subject);
         deps.audit_log.append_audit_entry(entry.with_after(filters(&request, &search).finish())).await?;
     }
-    let rows = stream::unfold((deps, Position::Head(search)), |(deps, position)| async move {
-        let (bytes, position) = next(&deps, position).await?;
-        Some((bytes, (deps, position)))
+    // The language is that of the request; the rows are read after it.
+    let rows = stream::unfold((deps, texts(), Position::Head(search)), |(deps, t, position)| async move {
+        let (bytes, position) = next(&deps, t, position).await?;
+        Some((bytes, (deps, t, position)))
     });
     Ok(HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, "text/csv; charset=utf-8"))
@@ -105,9 +101,9 @@ fn filters(request: &PanelRequest, search: &OrderSearch) -> Document {
 }
 
 /// The next piece of the file. A failure breaks the answer off, so that nobody takes a part for the whole.
-async fn next(deps: &PanelDeps, position: Position) -> Option<(Result<Bytes, actix_web::Error>, Position)> {
+async fn next(deps: &PanelDeps, t: &Texts, position: Position) -> Option<(Result<Bytes, actix_web::Error>, Position)> {
     match position {
-        Position::Head(search) => Some((Ok(Bytes::from_static(HEAD.as_bytes())), Position::Rows(search, 0))),
+        Position::Head(search) => Some((Ok(Bytes::from(format!("{}\r\n", t.csv_columns))), Position::Rows(search, 0))),
         Position::End => None,
         Position::Rows(mut search, written) => match deps.back_office.search_orders(search.clone()).await {
             Ok(page) => {
@@ -119,7 +115,8 @@ async fn next(deps: &PanelDeps, position: Position) -> Option<(Result<Bytes, act
                         (text, Position::Rows(search, written))
                     }
                     Rest::Whole => (text, Position::End),
-                    Rest::Cut => (text + CUT, Position::End),
+                    // So that nobody takes a part for the whole.
+                    Rest::Cut => (format!("{text}\"{}\"\r\n", t.csv_incomplete), Position::End),
                 };
                 Some((Ok(Bytes::from(text)), position))
             }
@@ -163,6 +160,7 @@ fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::texts::Language;
 
     #[test]
     fn a_file_that_is_cut_says_so() {
@@ -172,6 +170,13 @@ mod tests {
         assert_eq!(Rest::of(&page(Some(next), false), MAX_ROWS), Rest::Cut);
         assert_eq!(Rest::of(&page(None, true), 200), Rest::Cut);
         assert_eq!(Rest::of(&page(None, false), MAX_ROWS), Rest::Whole);
+    }
+
+    #[test]
+    fn each_column_has_its_name_in_every_language() {
+        for language in Language::ALL {
+            assert_eq!(language.texts().csv_columns.split(',').count(), 14);
+        }
     }
 
     #[test]

@@ -102,8 +102,10 @@ async fn wanted(
     wrong: &mut Vec<String>,
 ) -> Result<(Option<Wanted>, Vec<(EndpointId, String)>), Refusal> {
     let fields = &request.fields;
-    let Some(chosen) = fields.given("merchant") else { return Ok((None, Vec::new())) };
-    let merchant: MerchantId = chosen.parse().map_err(|_no_id| Refusal::NotFound("merchant"))?;
+    if fields.given("merchant").is_none() {
+        return Ok((None, Vec::new()));
+    }
+    let merchant: MerchantId = fields.id("merchant", "merchant")?;
     request.own(merchant, "merchant")?;
     let endpoints = request.deps.access.list_endpoints(merchant).await?;
     let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| (endpoint.id, endpoint.url)).collect();

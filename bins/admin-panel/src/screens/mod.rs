@@ -120,22 +120,29 @@ pub(crate) fn in_words(violations: &[Violation]) -> Vec<String> {
     violations.iter().map(|one| format!("{} {}.", one.field, texts().domain(&one.message))).collect()
 }
 
-/// A position in a list, as it stands in an address.
-pub(crate) fn write_cursor<I: Display>(cursor: &SearchCursor<I>) -> String {
-    format!("{}.{}", cursor.at.micros(), cursor.id)
+/// A position in a list that goes by time, as it stands in an address.
+pub(crate) fn write_position(at: Timestamp, id: impl Display) -> String {
+    format!("{}.{id}", at.micros())
 }
 
 /// The position that an address names.
-pub(crate) fn read_cursor<I: FromStr>(fields: &Fields) -> Result<Option<SearchCursor<I>>, Refusal> {
+pub(crate) fn read_position<I: FromStr>(fields: &Fields) -> Result<Option<(Timestamp, I)>, Refusal> {
     let Some(text) = fields.given("after") else { return Ok(None) };
-    let parts = text.split_once('.').and_then(|(at, id)| {
+    let position = text.split_once('.').and_then(|(at, id)| {
         let at = Timestamp::from_micros(at.parse().ok()?);
-        Some(SearchCursor {
-            at: Some(at).filter(|at| (Timestamp::MIN..=Timestamp::MAX).contains(at))?,
-            id: id.parse().ok()?,
-        })
+        Some((Some(at).filter(|at| (Timestamp::MIN..=Timestamp::MAX).contains(at))?, id.parse().ok()?))
     });
-    parts.map(Some).ok_or_else(|| Refusal::Invalid(texts().list_address_damaged.to_owned()))
+    position.map(Some).ok_or_else(|| Refusal::Invalid(texts().list_address_damaged.to_owned()))
+}
+
+/// The same of a search.
+pub(crate) fn write_cursor<I: Display>(cursor: &SearchCursor<I>) -> String {
+    write_position(cursor.at, &cursor.id)
+}
+
+/// The cursor that an address names.
+pub(crate) fn read_cursor<I: FromStr>(fields: &Fields) -> Result<Option<SearchCursor<I>>, Refusal> {
+    Ok(read_position(fields)?.map(|(at, id)| SearchCursor { at, id }))
 }
 
 /// The beginning of a day that was typed, in UTC; `days` later.

@@ -75,10 +75,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         known
     });
     let (types, payment) = (types_of(fields, &mut wrong), payment_of(fields, &mut wrong));
-    let after = fields
-        .given("after")
-        .map(|text| text.parse::<EventId>().map_err(|_no_id| Refusal::NotFound("page")))
-        .transpose()?;
+    let after = fields.given("after").map(|_| fields.id::<EventId>("after", "page")).transpose()?;
     let chosen = request.chosen_merchants()?;
     let merchant = match chosen.as_deref() {
         Some([one]) => Some(*one),
@@ -123,10 +120,10 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
             })
             .collect(),
         wrong,
-        next: next.map(|id| format!("/notifications{}", fields.query(&["after"], &[("after", &id.to_string())]))),
+        next: next.map(|id| fields.next_page("/notifications", &id.to_string())),
         replay_many: many("/notifications/replay", PanelAction::ReplayNotifications, &["after", "state"]),
         discard_many: many("/notifications/discard", PanelAction::DiscardNotifications, &["after", "state"]),
-        is_filtered: fields.pairs().iter().any(|(name, value)| name != "after" && !value.trim().is_empty()),
+        is_filtered: fields.is_narrowed(),
     };
     Ok(request.page(&page))
 }
@@ -279,5 +276,5 @@ pub(crate) async fn discard(request: PanelRequest) -> Answer {
 }
 
 fn endpoint(request: &PanelRequest) -> Result<EndpointId, Refusal> {
-    request.fields.text("endpoint").parse().map_err(|_no_id| Refusal::NotFound("endpoint"))
+    request.fields.id("endpoint", "endpoint")
 }

@@ -250,8 +250,7 @@ struct OperatorPage {
 }
 
 async fn load(request: &PanelRequest) -> Result<OperatorAccount, Refusal> {
-    let id: OperatorId =
-        request.http.match_info().get("id").and_then(|text| text.parse().ok()).ok_or(Refusal::NotFound("operator"))?;
+    let id: OperatorId = request.id("operator")?;
     request.deps.operators.find(by(request), id).await.map_err(refusal)
 }
 

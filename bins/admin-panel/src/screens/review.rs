@@ -44,9 +44,7 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         shell: request.shell(texts().reviews),
         merchants: merchant_choices(&merchants, fields.text("merchant")),
         rows: found.found.iter().map(|order| OrderRow::new(order, &names)).collect(),
-        next: found
-            .next
-            .map(|cursor| format!("/review{}", fields.query(&["after", "done"], &[("after", &write_cursor(&cursor))]))),
+        next: found.next.map(|cursor| fields.next_page("/review", &write_cursor(&cursor))),
     };
     Ok(request.page(&page))
 }

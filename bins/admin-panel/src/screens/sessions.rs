@@ -84,8 +84,8 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         until: text("until"),
         rows: found.iter().map(|session| row(session, &names)).collect(),
         wrong,
-        next: next.map(|cursor| format!("/sessions{}", fields.query(&["after"], &[("after", &write_cursor(&cursor))]))),
-        is_filtered: fields.pairs().iter().any(|(name, value)| name != "after" && !value.trim().is_empty()),
+        next: next.map(|cursor| fields.next_page("/sessions", &write_cursor(&cursor))),
+        is_filtered: fields.is_narrowed(),
         is_continued: fields.given("after").is_some(),
         cut: is_cut.then_some(bounds.found),
     };

@@ -9,21 +9,21 @@ use actix_web::http::header::{CONTENT_TYPE, COOKIE, HeaderMap, LOCATION, SET_COO
 use actix_web::http::{Method, StatusCode};
 use actix_web::test::{TestRequest, init_service};
 use actix_web::{App, Error};
-use admin_panel::{PanelDeps, configure};
+use admin_panel::{PanelDeps, SandboxServices, configure};
 use async_trait::async_trait;
-use dropin_access::TargetPolicy;
 use dropin_access::operator::{OperatorRights, OperatorRole, OperatorScope, RefundLimits};
+use dropin_access::{TargetPolicy, WalletDomain};
 use dropin_boot::{SystemClock, SystemIds};
 use dropin_catalogue::Catalogue;
 use dropin_http::Flows;
-use dropin_kernel::{MerchantId, OrderId, SessionId};
+use dropin_kernel::{MerchantId, OrderId, SessionId, Timestamp};
 use dropin_keyring::MasterKey;
 use dropin_money::{Amount, Currency};
 use dropin_notification::AttemptOutcome;
 use dropin_ports::{
     Acting, AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks,
-    OperationQuery, Payment, Processor, ProcessorReply, RefundRequest, Sent, StatusReply, VoidRequest, WebhookRequest,
-    WebhookSender,
+    OperationQuery, Payment, Processor, ProcessorReply, RefundRequest, Sent, StatusReply, VoidRequest,
+    WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest, WebhookRequest, WebhookSender,
 };
 use dropin_risk::Rules;
 use dropin_store::{Role, Store, StoreConfig};
@@ -37,6 +37,7 @@ use dropin_usecases::operators::{
 };
 use dropin_usecases::payments::{Payments, Timing};
 use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
+use dropin_usecases::wallet::WalletSetup;
 use tokio::sync::watch;
 
 pub(crate) const PASSWORD: &str = "nine blue whales dance slowly";
@@ -96,6 +97,40 @@ impl WebhookSender for Receiver {
     async fn send(&self, request: WebhookRequest) -> Sent {
         self.0.lock().unwrap().push(request);
         Sent { outcome: AttemptOutcome::Answered { status: 200, retry_after: None }, answer: b"<b>thanks</b>".to_vec() }
+    }
+}
+
+/// The file that every domain serves.
+pub(crate) const ASSOCIATION: &str = "7b2270737022";
+
+/// A provider of the wallet that takes every certificate.
+struct Wallet;
+
+#[async_trait]
+impl WalletProvider for Wallet {
+    fn inspect(&self, _: &WalletCredentials) -> Result<Timestamp, WalletFailure> {
+        Ok(Timestamp::MAX)
+    }
+
+    async fn start_session(&self, _: WalletCredentials, _: WalletSessionRequest) -> Result<Vec<u8>, WalletFailure> {
+        Err(WalletFailure::Busy)
+    }
+
+    async fn fetch_association(&self, _: &WalletDomain) -> Result<Vec<u8>, String> {
+        Ok(ASSOCIATION.as_bytes().to_vec())
+    }
+}
+
+/// Services that answer nothing.
+fn nowhere() -> SandboxServices {
+    let url = || "http://127.0.0.1:9".to_owned();
+    SandboxServices {
+        base: url(),
+        asset: url(),
+        checkout: url(),
+        stash: url(),
+        processor: url(),
+        processor_key: Arc::new(|| "key".to_owned().into()),
     }
 }
 
@@ -216,7 +251,15 @@ impl World {
             activity: shared.clone(),
             backlog: shared.clone(),
             rates: shared.clone(),
-            wallets: shared.clone(),
+            wallets: WalletSetup {
+                store: shared.clone(),
+                secrets: secrets.clone(),
+                provider: Arc::new(Wallet),
+                clock: clock.clone(),
+                ids: ids.clone(),
+                by: Acting::system(),
+                sandbox: true,
+            },
             webhooks: receiver.clone(),
             ledger: Audit { store: shared, journal: None, credentials: None, clock: clock.clone() },
             flows: Flows::start().unwrap(),
@@ -224,6 +267,7 @@ impl World {
             ids,
             stop: stop.subscribe(),
             sandbox: true,
+            sandbox_services: Some(nowhere()),
             is_https: true,
         };
         let id = |payment: &Payment| payment.order.id;

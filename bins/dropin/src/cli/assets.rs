@@ -14,10 +14,10 @@ use checkout_api::{INVENTORY_PATH, document_without_session, script_inventory};
 use clap::{Args, Subcommand};
 use dropin_boot::Failure;
 use dropin_browser::Asset;
+use dropin_trigger::service_http_client;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha384};
 
-use super::client::client;
 use super::{Output, say};
 
 #[derive(Debug, Subcommand)]
@@ -319,7 +319,7 @@ impl Site {
         if !base.starts_with("https://") && !base.starts_with("http://") {
             return Err(format!("{url} is no address: give {{asset_url}}, such as https://pay.example").into());
         }
-        let client = client(demo_shop::client_config(&base)?, None);
+        let client = service_http_client(demo_shop::client_config(&base)?, None);
         Ok(Self { base, client })
     }
 

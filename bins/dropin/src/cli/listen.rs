@@ -9,13 +9,14 @@ use awc::Client;
 use clap::Args;
 use dropin_boot::{Failure, SystemIds};
 use dropin_ports::IdSource;
+use dropin_trigger::{ServiceClient, service_http_client};
 use dropin_validation::{UrlPolicy, WebUrl};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use standardwebhooks::{HEADER_WEBHOOK_ID, HEADER_WEBHOOK_SIGNATURE, HEADER_WEBHOOK_TIMESTAMP, Webhook};
 
-use super::client::{self, ServiceClient, ServiceFlags};
+use super::client::{self, ServiceFlags};
 use super::{Cli, Output, say};
 
 #[derive(Debug, Args)]
@@ -38,8 +39,8 @@ const FORWARD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Prints what comes until ctrl-c.
 pub(super) async fn run(cli: &Cli, wanted: &Listen) -> Result<(), Failure> {
-    let service = ServiceClient::open(cli, &wanted.service, &[])?;
-    let forward = wanted.forward_to.as_deref().map(|url| Forward::open(url, &service)).transpose()?;
+    let (service, credentials) = client::open_with_credentials(cli, &wanted.service, &[])?;
+    let forward = wanted.forward_to.as_deref().map(|url| Forward::open(url, credentials.webhook_secret)).transpose()?;
     let show = async {
         let mut poller = EventPoller { service: &service, after: None, is_unreachable: false };
         poller.skip_to_end().await?;
@@ -181,15 +182,14 @@ struct Forward {
 }
 
 impl Forward {
-    fn open(url: &str, service: &ServiceClient) -> Result<Self, Failure> {
+    fn open(url: &str, kept: Option<String>) -> Result<Self, Failure> {
         // Notifications hold what is the shopper's own business: https, unless the program runs on this machine.
         let url = forward_url(url)?;
-        let kept = service.credentials.webhook_secret.clone();
         let is_new = kept.is_none();
         let secret = kept.unwrap_or_else(new_secret);
         let webhook = Webhook::new(&secret)
             .map_err(|_not_base64| "the WebhookSecret in the merchant file must look like whsec_<base64>")?;
-        let client = client::client(demo_shop::client_config(&url)?, None);
+        let client = service_http_client(demo_shop::client_config(&url)?, None);
         Ok(Self { url, secret, is_new, webhook, client })
     }
 

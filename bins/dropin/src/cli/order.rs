@@ -74,8 +74,9 @@ pub(super) async fn review(cli: &Cli, store: &Store, wanted: &ReviewOrder) -> Re
     let operator =
         Text::parse("--as", name).map_err(|violation| format!("the name that --as gives {}", violation.message))?;
     let approve = wanted.decision == Decision::Approve;
-    let outcome = decide(cli, store, &wanted.processor, wanted.id, approve, operator.as_str()).await?;
-    let ReviewOutcome { order, pending } = outcome;
+    let payments = payments(cli, store, &wanted.processor)?;
+    let outcome = payments.review(wanted.id, approve, operator.as_str(), &acting(cli)?).await;
+    let ReviewOutcome { order, pending } = outcome.map_err(|error| explain(wanted.id, error))?;
     if wanted.output.json {
         let id = order.id.to_string();
         let (state, under_review) = (order.state.as_str(), order.under_review);
@@ -92,22 +93,15 @@ pub(super) async fn review(cli: &Cli, store: &Store, wanted: &ReviewOrder) -> Re
     })
 }
 
-/// The decision itself, in the name of `operator`.
-pub(super) async fn decide(
-    cli: &Cli,
-    store: &Store,
-    processor: &ProcessorFlags,
-    id: OrderId,
-    approve: bool,
-    operator: &str,
-) -> Result<ReviewOutcome, Failure> {
+/// Payments at the processor, for what an operator decides.
+pub(super) fn payments(cli: &Cli, store: &Store, processor: &ProcessorFlags) -> Result<Payments, Failure> {
     let catalogue = Arc::new(cli.serve.methods.known()?);
     let processor = Arc::new(processor::open_all(cli, processor)?);
     let (store, clock, ids) = (Arc::new(store.clone()), Arc::new(SystemClock), Arc::new(SystemIds));
     let merchants = KnownMerchants::new(store.clone());
     let screening = PaymentScreening::new(store.clone(), store.clone(), merchants, clock.clone());
     let timing = Timing::default();
-    let payments = Payments {
+    Ok(Payments {
         store,
         processor,
         clock,
@@ -117,8 +111,7 @@ pub(super) async fn decide(
         processors: Arc::default(),
         timing,
         screening,
-    };
-    payments.review(id, approve, operator, &acting(cli)?).await.map_err(|error| explain(id, error))
+    })
 }
 
 fn explain(id: OrderId, error: ReviewError) -> Failure {

@@ -1,6 +1,6 @@
 //! The admin panel, on a listener and an origin of its own: never on that of the card form.
 
-use admin_panel::{AdminPanelArgs, FirstOperator};
+use admin_panel::{AdminPanelArgs, FirstOperator, ServiceAddressArgs};
 use dropin_boot::{BackgroundServices, Context, Failure, Process};
 use dropin_http::{ServeError, Server};
 
@@ -46,6 +46,12 @@ pub(super) async fn open(
         payments: services::payments(cli, addresses),
         webhook: cli.serve.delivery.webhook.clone(),
         screening: cli.serve.screening.clone(),
+        services: ServiceAddressArgs {
+            base_url: Some(addresses.base.clone()),
+            asset_url: Some(addresses.public.asset.clone()),
+            checkout_url: Some(addresses.checkout.clone()),
+            stash_url: Some(addresses.public.stash.clone()),
+        },
     };
     settings.payments.open_with(context, || plan::processor_key(cli, parts)).await?;
     let (panel, first) = admin_panel::assemble_with(context, settings).await?;

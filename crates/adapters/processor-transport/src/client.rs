@@ -134,7 +134,8 @@ async fn probe_until_answered(caller: Rc<Caller>) {
     }
 }
 
-fn client(config: &ProcessorConfig) -> Client {
+/// TLS 1.2 or newer with the system's roots.
+pub fn tls_client_config() -> Arc<rustls::ClientConfig> {
     let mut roots = rustls::RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -143,8 +144,15 @@ fn client(config: &ProcessorConfig) -> Client {
         .expect("aws-lc-rs supports TLS 1.2 and 1.3")
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let connector =
-        Connector::new().timeout(CONNECT_DEADLINE).conn_keep_alive(KEEP_ALIVE).limit(0).rustls_0_23(Arc::new(tls));
+    Arc::new(tls)
+}
+
+fn client(config: &ProcessorConfig) -> Client {
+    let connector = Connector::new()
+        .timeout(CONNECT_DEADLINE)
+        .conn_keep_alive(KEEP_ALIVE)
+        .limit(0)
+        .rustls_0_23(tls_client_config());
     let client = Client::builder().connector(connector).timeout(config.deadline).disable_redirects();
     let client = config.headers.iter().fold(client, |client, (name, value)| client.add_default_header((*name, *value)));
     client.finish()

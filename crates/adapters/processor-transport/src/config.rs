@@ -51,7 +51,8 @@ impl ProcessorKey {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Zeroizing::new(key);
     }
 
-    pub(crate) fn text(&self) -> Zeroizing<String> {
+    /// What a call that begins now uses.
+    pub fn text(&self) -> Zeroizing<String> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

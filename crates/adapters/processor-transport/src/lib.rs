@@ -24,7 +24,7 @@ use crate::health::{CallKind, ProcessorHealth};
 use crate::key_standing::KeyVerdict;
 
 pub use crate::breaker::{BreakerState, ProcessorBreakerRules};
-pub use crate::client::{Call, HttpReply};
+pub use crate::client::{Call, HttpReply, tls_client_config};
 pub use crate::config::{CallLimits, ProcessorConfig, ProcessorConfigError, ProcessorKey};
 pub use crate::guard::HeldBack;
 

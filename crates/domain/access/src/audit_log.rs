@@ -35,6 +35,8 @@ coded_enum! {
         EndpointRemove = "ENDPOINT_REMOVE",
         /// A test was sent to an endpoint.
         EndpointTest = "ENDPOINT_TEST",
+        /// An event was made to happen in a sandbox.
+        EventTrigger = "EVENT_TRIGGER",
         /// A merchant's wallet certificate was set.
         WalletSet = "WALLET_SET",
         /// A merchant's wallet certificate was taken away.

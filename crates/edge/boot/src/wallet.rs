@@ -7,7 +7,7 @@ use crate::config_error::ConfigError;
 use crate::mode::Mode;
 
 /// The mobile wallet's provider.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub struct WalletArgs {
     /// Servers of the wallet's provider that pages may name, separated by commas; in a sandbox also its own provider, as NAME.localhost=127.0.0.1:PORT
     /// [default: the published ones; in a sandbox wallet-gateway.localhost=127.0.0.1:8088]

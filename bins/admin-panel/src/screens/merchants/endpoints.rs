@@ -58,8 +58,9 @@ impl EndpointRow {
 
 /// The endpoint of the address, which is the merchant's.
 fn endpoint(request: &PanelRequest, account: &MerchantAccount) -> Result<EndpointId, Refusal> {
-    let id = request.http.match_info().get("endpoint").and_then(|text| text.parse().ok());
-    id.filter(|id| account.endpoints.iter().any(|endpoint| endpoint.id == *id)).ok_or(Refusal::NotFound("endpoint"))
+    let id = request.segment("endpoint", "endpoint")?;
+    let is_own = account.endpoints.iter().any(|endpoint| endpoint.id == id);
+    if is_own { Ok(id) } else { Err(Refusal::NotFound("endpoint")) }
 }
 
 /// What came of a test.

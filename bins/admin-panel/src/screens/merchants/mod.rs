@@ -1,10 +1,12 @@
 //! Merchants, their API users and origins.
 
 pub(crate) mod endpoints;
+pub(crate) mod events;
+mod markups;
 pub(crate) mod screening;
 pub(crate) mod settings;
 mod users;
-mod wallet;
+pub(crate) mod wallet;
 
 use std::time::Duration;
 
@@ -168,6 +170,7 @@ fn refusal(error: AccountError) -> Refusal {
         AccountError::NoUser => Refusal::NotFound("API user"),
         AccountError::NoEndpoint => Refusal::NotFound("endpoint"),
         AccountError::Revoked | AccountError::Removed | AccountError::Changed => Refusal::Changed(sentence(&error)),
+        AccountError::NotSandbox => Refusal::NotFound("page"),
         AccountError::Invalid(_) | AccountError::Merchant(_) => Refusal::Invalid(sentence(&error)),
     }
 }
@@ -213,6 +216,7 @@ struct MerchantPage {
     may_settings: bool,
     screening: bool,
     may_screening: bool,
+    may_trigger: bool,
     wallet: WalletCard,
     url: String,
     events: String,
@@ -220,8 +224,7 @@ struct MerchantPage {
 }
 
 async fn load(request: &PanelRequest) -> Result<MerchantAccount, Refusal> {
-    let id: MerchantId =
-        request.http.match_info().get("id").and_then(|text| text.parse().ok()).ok_or(Refusal::NotFound("merchant"))?;
+    let id: MerchantId = request.id("merchant")?;
     request.own(id, "merchant")?;
     MerchantAccount::load(&*request.deps.access, id).await.map_err(refusal)
 }
@@ -300,6 +303,7 @@ async fn page_of(
         may_settings: may(PanelAction::ChangeMerchant),
         screening: screening.on,
         may_screening: may(PanelAction::ManageScreening),
+        may_trigger: events::may_trigger(request, &account.merchant),
         wallet: wallet(request, *id).await?,
         url: text("url"),
         events: text("events"),

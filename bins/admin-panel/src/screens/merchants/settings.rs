@@ -17,6 +17,7 @@ use dropin_usecases::audit_log::hex;
 use dropin_usecases::rates::set_rates;
 use sha2::{Digest, Sha256};
 
+use super::markups::{read_markups, write_markups};
 use super::{CurrencyBox, currency_boxes, load, merchants, refusal};
 use crate::guard::Answer;
 use crate::page::{self, see};
@@ -191,31 +192,6 @@ fn method_rows(catalogue: &Catalogue, methods: &MerchantMethods, typed: &[&str])
     rows.collect()
 }
 
-/// One a line: a currency and hundredths of a percent.
-fn write_markups(markups: &BTreeMap<Currency, Markup>) -> String {
-    let lines = markups.iter().filter(|(_, markup)| **markup != Markup::NONE);
-    lines.map(|(code, markup)| format!("{code} {}", markup.basis_points())).collect::<Vec<_>>().join("\n")
-}
-
-/// The markups as they were typed, and none for those that are there and were not typed.
-fn read_markups(text: &str, before: &BTreeMap<Currency, Markup>) -> Result<BTreeMap<Currency, Markup>, Vec<String>> {
-    let mut all: BTreeMap<_, _> = before.keys().map(|code| (*code, Markup::NONE)).collect();
-    let mut wrong = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        let parts = line.split_once([' ', '=']).and_then(|(code, points)| {
-            Some((code.trim().to_ascii_uppercase().parse::<Currency>().ok()?, points.trim().parse::<u16>().ok()?))
-        });
-        match parts.map(|(code, points)| (code, Markup::from_basis_points(points))) {
-            Some((code, Ok(markup))) => {
-                all.insert(code, markup);
-            }
-            Some((_, Err(error))) => wrong.push(format!("{line}: {}.", texts().domain(&error.to_string()))),
-            None => wrong.push(texts().no_markup(line)),
-        }
-    }
-    if wrong.is_empty() { Ok(all) } else { Err(wrong) }
-}
-
 /// Where a saved form leads to.
 fn saved(current: &Current) -> Answer {
     Ok(see(format!("/merchants/{}/settings?done=saved", current.merchant.id)))
@@ -341,7 +317,9 @@ pub(crate) async fn set_method_limits(request: PanelRequest) -> Answer {
     let typed = parse_adjustments(request.fields.text("method_limits"), &request.deps.payments.catalogue);
     let adjustments = match typed {
         Ok(adjustments) => adjustments,
-        Err(why) => return Ok(request.rejected(&page_of(&request, &current, vec![format!("{why}.")]))),
+        Err(why) => {
+            return Ok(request.rejected(&page_of(&request, &current, vec![format!("{}.", texts().domain(&why))])));
+        }
     };
     let before = &current.merchant.methods;
     let methods = MerchantMethods { adjustments, ..before.clone() };
@@ -394,20 +372,5 @@ pub(crate) async fn set_rates_of(request: PanelRequest) -> Answer {
     match set_rates(&*request.deps.rates, &writer, current.merchant.id, Some(before.clone()), change).await {
         Ok(_) => saved(&current),
         Err(error) => again(&request, &current, error).await,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn markups_are_typed_one_a_line_and_those_left_out_end() {
-        let before = [(Currency::Brl, Markup::from_basis_points(250).unwrap())].into();
-        let typed = read_markups("usd 100\nJPY=1", &before).unwrap();
-        let points: Vec<_> = typed.iter().map(|(code, markup)| (code.code(), markup.basis_points())).collect();
-        assert!(points.len() == 3 && points.contains(&("BRL", 0)) && points.contains(&("USD", 100)), "{points:?}");
-        assert_eq!(write_markups(&typed.into_iter().filter(|(code, _)| *code == Currency::Usd).collect()), "USD 100");
-        assert_eq!(read_markups("USD 2.5\nXXX 1\nEUR 2001", &before).unwrap_err().len(), 3);
     }
 }

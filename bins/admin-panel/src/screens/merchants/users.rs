@@ -36,7 +36,7 @@ pub(crate) async fn add_user(request: PanelRequest) -> Answer {
 
 /// The API user of the address, who is the merchant's.
 fn user<'a>(request: &PanelRequest, account: &'a MerchantAccount) -> Result<&'a ApiUser, Refusal> {
-    let username = request.http.match_info().get("user").unwrap_or_default();
+    let username: String = request.segment("user", "API user")?;
     account.users.iter().find(|user| user.username == username).ok_or(Refusal::NotFound("API user"))
 }
 

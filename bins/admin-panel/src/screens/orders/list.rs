@@ -123,10 +123,10 @@ pub(crate) async fn list(request: PanelRequest) -> Answer {
         filters,
         rows: found.iter().map(|order| OrderRow::new(order, &names)).collect(),
         wrong,
-        next: next.map(|cursor| format!("/orders{}", fields.query(&["after"], &[("after", &write_cursor(&cursor))]))),
+        next: next.map(|cursor| fields.next_page("/orders", &write_cursor(&cursor))),
         export: may_export.then(|| format!("/orders.csv{}", fields.query(&["after"], &[]))),
         sessions: format!("/sessions{}", fields.query(&["after", "state", "method", "held", "last_four"], &[])),
-        is_filtered: fields.pairs().iter().any(|(name, value)| name != "after" && !value.trim().is_empty()),
+        is_filtered: fields.is_narrowed(),
         is_continued: fields.given("after").is_some(),
         cut: is_cut.then_some(SearchBounds::default().found),
     };

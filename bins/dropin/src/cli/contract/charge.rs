@@ -9,12 +9,12 @@ use dropin_boot::{Failure, SystemIds};
 use dropin_kernel::ContractId;
 use dropin_money::{Amount, Currency, Decimal};
 use dropin_ports::IdSource;
+use dropin_trigger::ServiceClient;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::super::client::ServiceClient;
-use super::super::{Cli, Output, say};
+use super::super::{Cli, Output, client, say};
 use super::{CheckoutFlags, advice};
 
 #[derive(Debug, Args)]
@@ -127,12 +127,12 @@ pub(super) async fn run(cli: &Cli, wanted: &Charge) -> Result<(), Failure> {
     let number = number.map_err(|_no_number| format!("the amount {} is no number such as 29.90", wanted.amount))?;
     let consumer = wanted.consumer.read()?;
     let url = wanted.checkout.url(cli, "")?;
-    let service = ServiceClient::open(cli, &wanted.checkout.service, &[&url])?;
+    let service = client::open(cli, &wanted.checkout.service, &[&url])?;
     let amount = Amount::from_decimal(currency(cli, &service, wanted).await?, &number)
         .map_err(|error| format!("the amount {} is refused: {error}", wanted.amount))?;
     let (id, currency) = (wanted.id, amount.currency());
     let reference = reference(wanted)?;
-    let request = request(wanted, &service.credentials.merchant_id, &reference, &amount, &consumer)?;
+    let request = request(wanted, &service.merchant_id, &reference, &amount, &consumer)?;
     let answer =
         service.post_to(&url, request).await.map_err(|failure| format!("{failure}\n{}", unknown(&reference)))?;
     let status = answer.status;
@@ -158,7 +158,7 @@ fn reference(wanted: &Charge) -> Result<String, Failure> {
 
 /// The contract's currency. The query takes the permission that the charge takes.
 async fn currency(cli: &Cli, service: &ServiceClient, wanted: &Charge) -> Result<Currency, Failure> {
-    let query = json!({ "MerchantId": service.credentials.merchant_id, "ContractId": wanted.id.to_string() });
+    let query = json!({ "MerchantId": service.merchant_id, "ContractId": wanted.id.to_string() });
     let url = wanted.checkout.url(cli, "/query")?;
     let answer = service.post_to(&url, query.to_string()).await?;
     let found = answer.json_or(&format!("POST {url}"), |refusal| advice(wanted.id, refusal))?;

@@ -7,11 +7,12 @@ mod shown;
 use clap::{Args, Subcommand};
 use dropin_boot::Failure;
 use dropin_kernel::ContractId;
+use dropin_trigger::ServiceResponse;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::client::{ServiceClient, ServiceFlags, ServiceResponse};
+use super::client::{self, ServiceFlags};
 use super::{Cli, Output, say, say_lines};
 use charge::Charge;
 
@@ -75,7 +76,7 @@ pub(super) async fn run(cli: &Cli, command: &ContractCommand) -> Result<(), Fail
     match command {
         ContractCommand::List { reference, service, output } => list(cli, reference, service, *output).await,
         ContractCommand::Show { id, service, output } => {
-            let service = ServiceClient::open(cli, service, &[])?;
+            let service = client::open(cli, service, &[])?;
             let path = format!("/v1/contract/{id}");
             let answer = service.try_call("GET", &path, None).await?;
             answer.json_or(&format!("GET {}{path}", service.base), |refusal| advice(*id, refusal))?;
@@ -94,7 +95,7 @@ struct Found {
 }
 
 async fn list(cli: &Cli, reference: &str, service: &ServiceFlags, output: Output) -> Result<(), Failure> {
-    let service = ServiceClient::open(cli, service, &[])?;
+    let service = client::open(cli, service, &[])?;
     let answer = service.search("/v1/contract", &[("BillingProfileReference", reference)]).await?;
     answer.json_or(&format!("GET {}/v1/contract", service.base), permission)?;
     let found: Found = serde_json::from_slice(&answer.body)?;
@@ -107,8 +108,8 @@ async fn list(cli: &Cli, reference: &str, service: &ServiceFlags, output: Output
 
 async fn close(cli: &Cli, wanted: &Close) -> Result<(), Failure> {
     let (id, url) = (wanted.id, wanted.checkout.url(cli, "/closeContract")?);
-    let service = ServiceClient::open(cli, &wanted.checkout.service, &[&url])?;
-    let body = json!({ "MerchantId": service.credentials.merchant_id, "ContractId": id.to_string() });
+    let service = client::open(cli, &wanted.checkout.service, &[&url])?;
+    let body = json!({ "MerchantId": service.merchant_id, "ContractId": id.to_string() });
     let answer = service.post_to(&url, body.to_string()).await.map_err(|failure| {
         format!(
             "{failure}\nIt is not known whether the contract was closed: `dropin contract show {id}` shows its state."

@@ -64,9 +64,11 @@ fn explain(error: AccountError) -> Failure {
         AccountError::Revoked => with(error, "add another with `dropin merchant user add`"),
         AccountError::NoEndpoint => with(error, "`dropin merchant endpoint list ID` shows those of a merchant"),
         AccountError::Removed => with(error, "add another with `dropin merchant endpoint add`"),
-        AccountError::Changed | AccountError::Merchant(_) | AccountError::Keyring(_) | AccountError::Store(_) => {
-            error.into()
-        }
+        AccountError::NotSandbox
+        | AccountError::Changed
+        | AccountError::Merchant(_)
+        | AccountError::Keyring(_)
+        | AccountError::Store(_) => error.into(),
     }
 }
 

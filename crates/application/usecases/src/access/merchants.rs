@@ -13,7 +13,7 @@ use dropin_ports::{AccessStore, AccountChanged, MerchantInserted, MerchantSettin
 use dropin_session::{DEFAULT_ATTEMPTS, MAX_ATTEMPTS};
 use dropin_validation::Text;
 
-use super::{AccountError, DRAWS, Merchants, unlucky};
+use super::{AccountError, DRAWS, Merchants, USERNAME_PREFIX, unlucky};
 use crate::audit_log::{merchant_document, settings_document};
 
 /// How long an unpaid Session lives unless configured (docs/SPECIFICATION.md#session-lifetime).
@@ -103,7 +103,7 @@ impl Merchants {
         let password = self.password();
         let (endpoint, webhook_secret) = url.map(|url| self.new_endpoint(id, url)).transpose()?.unzip();
         for _ in 0..DRAWS {
-            let username = self.username();
+            let username = self.username(USERNAME_PREFIX);
             let hash = self.secrets.hash_password(&password);
             let user_id = ApiUserId::new(self.ids.ordered());
             let user = ApiUser::new(user_id, id, username.clone(), hash, Permissions::all());

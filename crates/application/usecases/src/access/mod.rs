@@ -7,6 +7,7 @@ mod failures;
 mod known;
 mod merchants;
 mod screening_rules;
+mod trigger_user;
 mod users;
 
 use std::sync::Arc;
@@ -32,6 +33,9 @@ pub use users::{PasswordRotated, UserAdded};
 
 /// Longest time for which a password or secret that was replaced counts beside the new one: it should end some day.
 const LONGEST_OVERLAP: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How the names of API users begin.
+const USERNAME_PREFIX: &str = "api-";
 
 /// How often a user name that is taken is drawn again; one draw has 48 random bits.
 const DRAWS: usize = 4;
@@ -76,6 +80,9 @@ pub enum AccountError {
     /// The endpoint was removed, which is for ever.
     #[error("this endpoint was removed, which is for ever")]
     Removed,
+    /// Only a sandbox's payments are nobody's.
+    #[error("events are made to happen in a sandbox alone, for a merchant of a sandbox")]
+    NotSandbox,
     /// It is another than was seen.
     #[error("somebody else changed this meanwhile: look at it as it stands now")]
     Changed,
@@ -105,8 +112,9 @@ impl Merchants {
         hex(&self.ids.secret())
     }
 
-    fn username(&self) -> String {
-        format!("api-{}", hex(&self.ids.secret()[..6]))
+    /// A user name that begins so.
+    fn username(&self, prefix: &str) -> String {
+        format!("{prefix}{}", hex(&self.ids.secret()[..6]))
     }
 
     /// Until when what is replaced now still counts; `None` when it ends at once.

@@ -7,7 +7,7 @@ use dropin_kernel::{ApiUserId, MerchantId, Timestamp, ViolationCode};
 use dropin_ports::{AuditSubject, NewAuditEntry, UserChange, UserInserted};
 use dropin_wire::audit_log::Document;
 
-use super::{AccountError, DRAWS, Merchants, invalid, of_user, unlucky};
+use super::{AccountError, DRAWS, Merchants, USERNAME_PREFIX, invalid, of_user, unlucky};
 use crate::audit_log::user_document;
 
 /// A new API user's credentials, shown this once. No Debug: they are secret.
@@ -34,10 +34,20 @@ impl Merchants {
     /// # Errors
     /// [`AccountError::Invalid`] (Permissions), [`AccountError::NoMerchant`], [`AccountError::Store`].
     pub async fn add_user(&self, merchant: MerchantId, permissions: Permissions) -> Result<UserAdded, AccountError> {
+        self.add_user_named(USERNAME_PREFIX, merchant, permissions).await
+    }
+
+    /// The same with a name that begins so.
+    pub(super) async fn add_user_named(
+        &self,
+        prefix: &str,
+        merchant: MerchantId,
+        permissions: Permissions,
+    ) -> Result<UserAdded, AccountError> {
         check(permissions)?;
         let password = self.password();
         for _ in 0..DRAWS {
-            let (id, username) = (ApiUserId::new(self.ids.ordered()), self.username());
+            let (id, username) = (ApiUserId::new(self.ids.ordered()), self.username(prefix));
             let hash = self.secrets.hash_password(&password);
             let user = ApiUser::new(id, merchant, username.clone(), hash, permissions);
             let entry = self.entry(merchant, AuditAction::UserAdd, subject(&username));

@@ -3,7 +3,7 @@ use std::time::Duration;
 use dropin_access::{Origin, Permission, Permissions, TargetPolicy, TargetRefused};
 use dropin_kernel::MerchantId;
 use dropin_money::Currency;
-use dropin_ports::{AccessStore, MerchantSettings};
+use dropin_ports::{AccessStore, AuditLog, AuditQuery, MerchantSettings};
 use dropin_usecases::access::{AccountError, CreateMerchant, MerchantAccount, Merchants};
 use uuid::Uuid;
 
@@ -145,4 +145,42 @@ async fn a_user_needs_a_merchant_a_permission_and_a_name_that_exists() {
     assert_eq!(merchants.revoke_user("nobody").await, Err(AccountError::NoUser));
     let months = Duration::from_secs(31 * 86_400);
     assert_eq!(fields(merchants.rotate_password(&made.username, months).await), ["Overlap"]);
+}
+
+/// Each event has a password of its own, which outlives the run before it for a while; a user that was revoked is not used again.
+#[tokio::test]
+async fn events_of_a_sandbox_are_asked_for_by_a_user_of_their_own() {
+    let harness = Harness::new();
+    let (made, merchants, log) = (harness.create(None).await, &harness.merchants, &harness.store);
+    let some: Permissions = [Permission::SessionWrite].into_iter().collect();
+    let ask = async || merchants.trigger_user(made.merchant_id, "ORDER_PROCESSED", some, log).await;
+    let first = ask().await.map_err(|error| error.to_string()).unwrap();
+    assert!(first.username.starts_with("trigger-"), "{}", first.username);
+    assert_eq!(harness.once(&first.username, &first.password).await.unwrap().permissions, some);
+    let second = ask().await.map_err(|error| error.to_string()).unwrap();
+    assert!(second.username == first.username && second.password != first.password);
+    for password in [&first.password, &second.password] {
+        assert!(harness.once(&first.username, password).await.is_ok(), "another run goes on by the one of before");
+    }
+    harness.clock.advance(Duration::from_secs(301));
+    assert!(harness.once(&first.username, &first.password).await.is_err());
+    merchants.revoke_user(&first.username).await.unwrap();
+    let third = ask().await.map_err(|error| error.to_string()).unwrap();
+    assert_ne!(third.username, first.username);
+    let query = AuditQuery { action: Some("EVENT_TRIGGER".to_owned()), limit: 10, ..AuditQuery::default() };
+    let entries = log.search_audit_log(query).await.unwrap().entries;
+    assert_eq!(entries.len(), 3);
+}
+
+#[tokio::test]
+async fn no_event_is_made_to_happen_where_payments_are_real() {
+    let harness = Harness::new();
+    let sandbox = harness.create(None).await.merchant_id;
+    let production = Merchants { targets: TargetPolicy::production(), ..harness.merchants.clone() };
+    let live = production.create(wanted()).await.map_err(|error| error.to_string()).unwrap().merchant_id;
+    for (merchants, merchant) in [(&harness.merchants, live), (&production, sandbox), (&production, live)] {
+        let refused = merchants.trigger_user(merchant, "ORDER_PROCESSED", Permissions::all(), &harness.store).await;
+        assert_eq!(refused.err(), Some(AccountError::NotSandbox));
+        assert_eq!(merchants.users(merchant).await.unwrap().len(), 1, "none was added");
+    }
 }

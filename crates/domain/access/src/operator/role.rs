@@ -123,6 +123,10 @@ coded_enum! {
         ManageOrigins = "origins:manage",
         /// Switch the screening of a merchant's payments on or off, and change its rules.
         ManageScreening = "screening:manage",
+        /// Register and check a merchant's domains for the mobile wallet, and take its certificate away.
+        ManageWallet = "wallet:manage",
+        /// Make events happen in a sandbox.
+        TriggerEvents = "events:trigger",
         /// Compare the ledger with the processor's journal.
         VerifyLedger = "ledger:verify",
         /// Read and search the audit log.
@@ -220,6 +224,18 @@ pub const PANEL_ACTIONS: [ActionRule; PanelAction::ALL.len()] = {
             Merchant,
             &[Developer, Owner],
             "switch screening of a merchant's payments on or off, change its rules and try them",
+        ),
+        rule(
+            A::ManageWallet,
+            Merchant,
+            &[Developer, Owner],
+            "register and check domains for the mobile wallet, and take its certificate away",
+        ),
+        rule(
+            A::TriggerEvents,
+            Merchant,
+            &[Developer, Owner],
+            "make events happen in a sandbox, by payments with test numbers",
         ),
         rule(A::VerifyLedger, Deployment, &[Reviewer, Owner], "compare the ledger with the processor's journal"),
         rule(A::ViewAuditLog, Merchant, &[Owner], "read and search the audit log"),

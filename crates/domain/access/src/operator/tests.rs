@@ -40,6 +40,8 @@ fn each_role_allows_what_it_is_there_for_and_nothing_else() {
                 A::ManageEndpoints,
                 A::ManageOrigins,
                 A::ManageScreening,
+                A::ManageWallet,
+                A::TriggerEvents,
             ],
         ),
     ];

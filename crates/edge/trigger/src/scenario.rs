@@ -1,23 +1,20 @@
 //! What leads to each event.
 
-use dropin_boot::Failure;
-use dropin_wire::event;
-use sandbox_processor::TestPurpose;
-
-use crate::cli::order::Decision;
+use dropin_access::Permission;
 
 /// How one event is made to happen.
 #[derive(Debug)]
-pub(super) struct Scenario {
-    pub(super) event: &'static str,
-    /// The same in words.
-    pub(super) does: &'static str,
-    pub(super) way: Way,
+pub struct TriggerScenario {
+    /// The EventType.
+    pub event: &'static str,
+    /// What the shopper or the merchant's server does for it, in words.
+    pub does: &'static str,
+    pub(crate) way: Way,
 }
 
 /// What is done for it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Way {
+pub(crate) enum Way {
     /// A shopper pays a Session.
     Session(Payment),
     /// The merchant's server has a shopper's card stored.
@@ -26,15 +23,15 @@ pub(super) enum Way {
 
 /// How a Session is paid.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Payment {
-    pub(super) auto_capture: bool,
-    pub(super) pays: Pays,
-    pub(super) final_step: FinalStep,
+pub(crate) struct Payment {
+    pub(crate) auto_capture: bool,
+    pub(crate) pays: Pays,
+    pub(crate) final_step: FinalStep,
 }
 
 /// What happens around the opening of a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ContractStep {
+pub(crate) enum ContractStep {
     /// Nothing more.
     Open,
     /// The card ends this month, which is within the 30 days of the notice.
@@ -47,16 +44,47 @@ pub(super) enum ContractStep {
 
 /// What the shopper pays with.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Pays {
+pub(crate) enum Pays {
     /// A published test card.
-    Card(TestPurpose),
+    Card(TestCard),
     /// A method without a card.
     Method(&'static str),
 }
 
+/// A published test number of the sandbox (docs/SPECIFICATION.md#test-numbers), by what it is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestCard {
+    /// Authorized, captured and refunded at once.
+    Pay,
+    /// Declined.
+    Decline,
+    /// Authorized, and held for a review.
+    Review,
+    /// Authorized; the capture is refused for good.
+    RefuseCapture,
+    /// Paid; a refund fails.
+    FailRefund,
+}
+
+impl TestCard {
+    /// Every one.
+    pub const ALL: [Self; 5] = [Self::Pay, Self::Decline, Self::Review, Self::RefuseCapture, Self::FailRefund];
+
+    /// The number, without spaces.
+    pub const fn number(self) -> &'static str {
+        match self {
+            Self::Pay => "4242424242424242",
+            Self::Decline => "4000000000000002",
+            Self::Review => "4000000000009235",
+            Self::RefuseCapture => "4000000000000341",
+            Self::FailRefund => "4000000000005126",
+        }
+    }
+}
+
 /// What happens after that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FinalStep {
+pub(crate) enum FinalStep {
     None,
     /// Nobody pays: the Session lives for a second.
     Expire,
@@ -68,21 +96,23 @@ pub(super) enum FinalStep {
     Cancel,
     /// The merchant pays all of it back.
     Refund,
-    /// A reviewer decides.
-    Review(Decision),
+    /// A reviewer approves or declines.
+    Review {
+        approve: bool,
+    },
 }
 
-const PAY: Pays = Pays::Card(TestPurpose::Pay);
-const HELD: Pays = Pays::Card(TestPurpose::Review);
+const PAY: Pays = Pays::Card(TestCard::Pay);
+const HELD: Pays = Pays::Card(TestCard::Review);
 
-/// One for each event.
-pub(super) const SCENARIOS: &[Scenario] = &[
+/// One for each event that there is.
+pub const SCENARIOS: &[TriggerScenario] = &[
     scenario("SESSION_COMPLETED", "pays with a card", true, PAY, FinalStep::None),
     scenario(
         "SESSION_FAILED",
         "is declined as often as the Session allows",
         true,
-        Pays::Card(TestPurpose::Decline),
+        Pays::Card(TestCard::Decline),
         FinalStep::DeclineUntilOver,
     ),
     scenario("SESSION_CANCELLED", "creates a Session that lives for a second", true, PAY, FinalStep::Expire),
@@ -106,7 +136,7 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "ORDER_PROCESSING_FAILED",
         "pays with a card whose capture is refused for good",
         true,
-        Pays::Card(TestPurpose::RefuseCapture),
+        Pays::Card(TestCard::RefuseCapture),
         FinalStep::None,
     ),
     scenario(
@@ -121,21 +151,21 @@ pub(super) const SCENARIOS: &[Scenario] = &[
         "pays with a card that is held for review; approves",
         true,
         HELD,
-        FinalStep::Review(Decision::Approve),
+        FinalStep::Review { approve: true },
     ),
     scenario(
         "ORDER_DECLINED",
         "pays with a card that is held for review; declines",
         true,
         HELD,
-        FinalStep::Review(Decision::Decline),
+        FinalStep::Review { approve: false },
     ),
     scenario("REFUND_SUCCEEDED", "pays with a card; refunds all of it", true, PAY, FinalStep::Refund),
     scenario(
         "REFUND_FAILED",
         "pays with a card whose refunds fail; refunds all of it",
         true,
-        Pays::Card(TestPurpose::FailRefund),
+        Pays::Card(TestCard::FailRefund),
         FinalStep::Refund,
     ),
     contract("CONTRACT_OPENED", "stores a card with openContract", ContractStep::Open),
@@ -154,27 +184,36 @@ const fn scenario(
     auto_capture: bool,
     pays: Pays,
     final_step: FinalStep,
-) -> Scenario {
-    Scenario { event, does, way: Way::Session(Payment { auto_capture, pays, final_step }) }
+) -> TriggerScenario {
+    TriggerScenario { event, does, way: Way::Session(Payment { auto_capture, pays, final_step }) }
 }
 
-const fn contract(event: &'static str, does: &'static str, step: ContractStep) -> Scenario {
-    Scenario { event, does, way: Way::Contract(step) }
+const fn contract(event: &'static str, does: &'static str, step: ContractStep) -> TriggerScenario {
+    TriggerScenario { event, does, way: Way::Contract(step) }
 }
 
-impl Scenario {
-    /// What leads to this event.
-    pub(super) fn of(event: &str) -> Result<&'static Self, Failure> {
-        let known = SCENARIOS.iter().find(|scenario| scenario.event == event);
-        known.ok_or_else(|| {
-            format!("nothing here leads to {event}; there are {}", event::types().collect::<Vec<_>>().join(", ")).into()
-        })
+impl TriggerScenario {
+    /// What the API user has to be permitted, for all of them.
+    pub const PERMISSIONS: &[Permission] = &[
+        Permission::SessionWrite,
+        Permission::SessionRead,
+        Permission::OrderCapture,
+        Permission::OrderRefund,
+        Permission::Checkout,
+        Permission::ContractWrite,
+    ];
+
+    /// What leads to this event; `None` where there is no such event.
+    pub fn of(event: &str) -> Option<&'static Self> {
+        SCENARIOS.iter().find(|scenario| scenario.event == event)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    use dropin_wire::event;
 
     use super::*;
 

@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use dropin_boot::{Failure, SystemIds};
+use dropin_kernel::Timestamp;
 use dropin_ports::IdSource;
-use sandbox_processor::SandboxCard;
 use serde_json::{Value, json};
-use time::OffsetDateTime;
 
-use super::scenario::Pays;
-use crate::cli::client::{Body, ServiceClient};
+use crate::client::{RequestBody, ServiceClient};
+use crate::run::TriggerError;
+use crate::scenario::{Pays, TestCard};
 
-/// DeviceFingerprint of whoever pays here.
-pub(super) const DEVICE: &str = "dropin trigger";
+/// DeviceFingerprint of the shopper that pays here.
+pub(crate) const DEVICE: &str = "dropin trigger";
 /// More tries than any Session allows.
 const MAX_ATTEMPTS: usize = 30;
 /// How often an attempt is asked about, each call waiting up to 10 s by itself.
@@ -20,15 +19,17 @@ const MAX_PROGRESS_POLLS: usize = 12;
 /// Between two of them, should a call not wait.
 const POLL: Duration = Duration::from_millis(200);
 
-pub(super) struct Shopper<'a> {
-    pub(super) service: &'a ServiceClient,
+pub(crate) struct Shopper<'a> {
+    pub(crate) service: &'a ServiceClient,
+    pub(crate) ids: &'a dyn IdSource,
+    pub(crate) now: Timestamp,
     /// Of the shopper's calls for this Session.
-    pub(super) address: String,
+    pub(crate) address: String,
 }
 
 impl Shopper<'_> {
     /// One attempt, which has to get somewhere.
-    pub(super) async fn pay(&self, pays: Pays) -> Result<(), Failure> {
+    pub(crate) async fn pay(&self, pays: Pays) -> Result<(), TriggerError> {
         let progress = self.attempt(pays).await?;
         match progress["State"].as_str() {
             Some("COMPLETED" | "REDIRECTED") => Ok(()),
@@ -37,7 +38,7 @@ impl Shopper<'_> {
     }
 
     /// Attempts until the Session has failed.
-    pub(super) async fn fail(&self, pays: Pays) -> Result<(), Failure> {
+    pub(crate) async fn fail(&self, pays: Pays) -> Result<(), TriggerError> {
         for _ in 0..MAX_ATTEMPTS {
             let progress = self.attempt(pays).await?;
             match progress["State"].as_str() {
@@ -50,16 +51,16 @@ impl Shopper<'_> {
     }
 
     /// Submits once; how that came to rest.
-    async fn attempt(&self, pays: Pays) -> Result<Value, Failure> {
+    async fn attempt(&self, pays: Pays) -> Result<Value, TriggerError> {
         let view = self.ask("GET", "", None).await?;
-        let attempt = SystemIds.random().to_string();
+        let attempt = self.ids.random().to_string();
         let mut submit = json!({ "Version": view["Version"], "AttemptId": attempt, "DeviceFingerprint": DEVICE });
         match pays {
             Pays::Method(method) => submit["PaymentMethod"] = method.into(),
-            Pays::Card(purpose) => {
+            Pays::Card(card) => {
                 let [url, merchant] = ["StashUrl", "MerchantId"].map(|name| view[name].as_str().unwrap_or_default());
                 let url = format!("{url}/{merchant}/{attempt}");
-                stash(self.service, &url, SandboxCard::for_purpose(purpose), far_expiry()).await?;
+                stash(self.service, &url, card, far_expiry(self.now)).await?;
                 submit["StashId"] = attempt.into();
             }
         }
@@ -71,32 +72,32 @@ impl Shopper<'_> {
             tokio::time::sleep(POLL).await;
             progress = self.ask("GET", "/progress?wait=10&from=PROCESSING", None).await?;
         }
-        Err("the payment is still being processed: see that the processor answers".into())
+        Err(TriggerError::other("the payment is still being processed: see that the processor answers"))
     }
 
-    async fn ask(&self, method: &str, what: &str, body: Option<&Value>) -> Result<Value, Failure> {
+    async fn ask(&self, method: &str, what: &str, body: Option<&Value>) -> Result<Value, TriggerError> {
         let url = format!("{}{what}", self.address);
-        self.service.browse(method, &url, body.map(Body::Json)).await?.json(&url)
+        Ok(self.service.browse(method, &url, body.map(RequestBody::Json)).await?.json(&url)?)
     }
 }
 
 /// Year and month until which a card is good that ends nothing soon.
-pub(super) fn far_expiry() -> (i32, u8) {
-    (OffsetDateTime::now_utc().year() + 2, 12)
+pub(crate) fn far_expiry(now: Timestamp) -> (i32, u8) {
+    (now.to_offset_date_time().year() + 2, 12)
 }
 
 /// Puts a test card into the stash, at the address of a new entry.
-pub(super) async fn stash(
+pub(crate) async fn stash(
     service: &ServiceClient,
     url: &str,
-    card: &SandboxCard,
+    card: TestCard,
     (year, month): (i32, u8),
-) -> Result<(), Failure> {
+) -> Result<(), TriggerError> {
     let expiry = json!({ "Year": year.to_string(), "Month": format!("{month:02}") });
-    let card = json!({ "Name": "Robin Example", "Number": card.number, "VerificationCode": "123", "Expiry": expiry });
+    let card = json!({ "Name": "Robin Example", "Number": card.number(), "VerificationCode": "123", "Expiry": expiry });
     let card = card.to_string();
     let form = [("DeviceFingerprint", DEVICE), ("card", card.as_str())];
-    let stashed = service.browse("POST", url, Some(Body::Form(&form))).await?.json(url)?;
+    let stashed = service.browse("POST", url, Some(RequestBody::Form(&form))).await?.json(url)?;
     match stashed["Warnings"].as_array().is_some_and(Vec::is_empty) {
         true => Ok(()),
         false => Err(format!("the stash does not take the test card: {}", stashed["Warnings"]).into()),
@@ -104,13 +105,14 @@ pub(super) async fn stash(
 }
 
 /// Presses a button of a hosted page of the sandbox, and follows the way back as far as the service.
-pub(super) async fn press(service: &ServiceClient, page: &str, choice: &str) -> Result<(), Failure> {
+pub(crate) async fn press(service: &ServiceClient, page: &str, choice: &str) -> Result<(), TriggerError> {
     let shown = service.browse("GET", page, None).await?;
     let text = String::from_utf8_lossy(&shown.body).into_owned();
     let form = text.split_once("name=\"form\" value=\"").and_then(|(_, rest)| rest.split('"').next());
     let form = form
         .ok_or_else(|| format!("{page} answered {} and shows no form: is it a page of the sandbox?", shown.status))?;
-    let pressed = service.browse("POST", page, Some(Body::Form(&[("form", form), ("choice", choice)]))).await?;
+    let pressed = service.browse("POST", page, Some(RequestBody::Form(&[("form", form), ("choice", choice)]))).await?;
     let back = pressed.location.ok_or_else(|| format!("{page} answered {} and leads nowhere", pressed.status))?;
-    service.browse("GET", &back, None).await.map(drop)
+    service.browse("GET", &back, None).await?;
+    Ok(())
 }
