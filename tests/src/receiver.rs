@@ -121,16 +121,22 @@ impl Receiver {
         self.shared.received.lock().expect("no panic under this lock").clone()
     }
 
-    /// Every try that arrived for one Session, or for one Order, in order.
+    /// Every try that arrived for one Session, Order or contract, or for a merchant's alarms, in order.
     pub fn tries(&self, subject: &str) -> Vec<Notification> {
         let is_mine = |one: &Notification| {
             let (order, session) = (&one.body["Order"], &one.body["Session"]);
             let contract = &one.body["Contract"];
             let of_contract =
                 if contract["SessionId"].is_null() { &contract["ContractId"] } else { &contract["SessionId"] };
-            [&order["OrderId"], &order["SessionId"], &session["SessionId"], of_contract]
-                .iter()
-                .any(|id| **id == subject)
+            [
+                &order["OrderId"],
+                &order["SessionId"],
+                &session["SessionId"],
+                of_contract,
+                &one.body["Alarm"]["MerchantId"],
+            ]
+            .iter()
+            .any(|id| **id == subject)
         };
         self.all().into_iter().filter(is_mine).collect()
     }

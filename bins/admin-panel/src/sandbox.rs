@@ -123,6 +123,7 @@ impl SandboxServices {
             stash_url: stash.clone(),
             caller: caller.map_err(|error| error.to_string())?,
             notifications: deps.notifications.store.clone(),
+            screening: deps.screenings.clone(),
             sessions: Sessions {
                 store: deps.sessions.clone(),
                 contracts: deps.contracts.store.clone(),

@@ -172,6 +172,30 @@ async fn rules_are_tried_on_past_payments_of_the_merchant() {
 }
 
 #[actix_web::test]
+async fn the_page_of_screening_tells_how_each_reason_did() {
+    let mut world = World::new().await;
+    world.deps.clock = Arc::new(AnHourLater);
+    let developer = world.operator(OperatorRole::Developer, Some(world.ana)).await;
+    let reviewer = world.operator(OperatorRole::Reviewer, None).await;
+    let path = format!("/merchants/{}/screening", world.ana);
+    let none = world.get(Some(&developer), &path).await.text;
+    assert!(none.contains("Nobody has decided about a screened payment of the last 90 days"), "{none}");
+    for decision in ["approve", "decline"] {
+        let order = world.harness.held(world.ana).await.order;
+        let screening = Rules::built_in().screen(Facts::default());
+        world.store.put_screening(order.id, world.ana, screening).await.unwrap();
+        let revision = order.revision.number().to_string();
+        let fields = [("decision", decision), ("note", "looked at it"), ("revision", revision.as_str())];
+        let decided = world.post(&reviewer, &format!("/orders/{}/review", order.id), &fields).await;
+        assert_eq!(decided.status, StatusCode::SEE_OTHER, "{decision}: {}", decided.text);
+    }
+    let page = world.get(Some(&developer), &path).await.text;
+    for part in ["Of 2 payments of the last 90 days", "1 were declined", "New shopper", "50 %", "100 %"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+}
+
+#[actix_web::test]
 async fn methods_and_rates_are_set_one_by_one() {
     let world = World::new().await;
     let owner = world.operator(OperatorRole::Owner, None).await;

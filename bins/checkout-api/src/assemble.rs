@@ -4,11 +4,12 @@ use std::sync::Arc;
 use clap::Args;
 use dropin_access::{Origin, WalletDomain};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, IpCountriesArgs, Mode, Parts, ProcessorEventArgs,
-    PublicArgs, ScreeningArgs, StashArgs, WalletArgs, keep_memory_private, public_url,
+    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, IpCountriesArgs, Mode, OutsideScoreArgs, Parts,
+    ProcessorEventArgs, PublicArgs, ScreeningArgs, StashArgs, WalletArgs, keep_memory_private, public_url,
 };
 use dropin_keyring::MasterKey;
 use dropin_payments::{PaymentArgs, ProcessorEvents, payments};
+use dropin_score_client::{ScoreClient, ScoreClientError};
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, ProcessorProfiles, Shopper};
@@ -53,6 +54,9 @@ pub struct CheckoutApiArgs {
     /// Countries of IP addresses.
     #[command(flatten)]
     pub ip_countries: IpCountriesArgs,
+    /// A score from outside.
+    #[command(flatten)]
+    pub outside_score: OutsideScoreArgs,
     /// Whether the API documents are served.
     #[command(flatten)]
     pub docs: DocsArgs,
@@ -78,6 +82,10 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
     let screening = screening.with_keyring(context.velocity_keys().await?);
     let screening = match ip_countries::open(&settings.ip_countries)? {
         Some(countries) => screening.with_ip_countries(countries),
+        None => screening,
+    };
+    let screening = match score_client(&settings.outside_score, context)? {
+        Some(outside) => screening.with_outside_score(Arc::new(outside)),
         None => screening,
     };
     let payments = Payments { screening, processors: processors.clone(), ..payments };
@@ -185,4 +193,15 @@ pub fn wallet_client(settings: &WalletArgs, mode: Mode, data: &Path) -> Result<W
         Mode::Production => WalletClientConfig::production(),
     };
     Ok(WalletClient::start(config)?)
+}
+
+/// The client of the service that scores payments, where one is named.
+fn score_client(settings: &OutsideScoreArgs, context: &Context) -> Result<Option<ScoreClient>, Failure> {
+    let Some(url) = &settings.screening_score_url else { return Ok(None) };
+    let key = settings.key()?;
+    let client = ScoreClient::start(url, key.expose(), context.clock.clone()).map_err(|error| match error {
+        ScoreClientError::Key => format!("DROPIN_SCREENING_SCORE_KEY {error}"),
+        error => format!("DROPIN_SCREENING_SCORE_URL {error}"),
+    })?;
+    Ok(Some(client))
 }

@@ -161,6 +161,7 @@ pub(crate) fn judge(
         return_url: asked.return_url.is_some(),
         review: asked.review_allowed,
         challenge: asked.challenge,
+        is_exempted: asked.exemption.is_some(),
     };
     Ok((verdict(credential.as_ref(), payment, is_linked, capabilities, now), credential))
 }

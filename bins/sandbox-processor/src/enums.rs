@@ -257,6 +257,20 @@ impl CredentialUse {
 }
 
 words! {
+    /// Why the shopper need not authenticate.
+    Exemption {
+        /// The merchant begins the payment.
+        MerchantInitiated = "MERCHANT_INITIATED",
+        /// The issuer is where nobody has to.
+        OneLegOut = "ONE_LEG_OUT",
+        /// The amount is low.
+        LowValue = "LOW_VALUE",
+        /// The acquirer's rate of fraud is low.
+        TransactionRiskAnalysis = "TRANSACTION_RISK_ANALYSIS",
+    }
+}
+
+words! {
     /// What a pending authorization waits for.
     Stage {
         /// The shopper, on the hosted page.
@@ -305,6 +319,24 @@ words! {
         Review = "REVIEW",
         /// The deletion of a stored credential.
         Credential = "CREDENTIAL",
+        /// An answer to a dispute.
+        Dispute = "DISPUTE",
+    }
+}
+
+words! {
+    /// Where a dispute stands.
+    DisputeState {
+        /// It takes an answer.
+        NeedsResponse = "NEEDS_RESPONSE",
+        /// The bank looks at the evidence.
+        UnderReview = "UNDER_REVIEW",
+        /// Decided for the merchant.
+        Won = "WON",
+        /// Decided for the shopper.
+        Lost = "LOST",
+        /// The merchant accepted it.
+        Accepted = "ACCEPTED",
     }
 }
 
@@ -334,5 +366,7 @@ words! {
         FailingRefund = "FAILING_REFUND",
         /// The authorization's answer was lost; everything later is plain.
         LostAnswer = "LOST_ANSWER",
+        /// What was captured is disputed a little later.
+        Disputed = "DISPUTED",
     }
 }

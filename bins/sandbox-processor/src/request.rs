@@ -5,7 +5,7 @@ use dropin_money::Amount;
 
 use crate::card::Verdict;
 use crate::credential::{AskedTerms, CredentialPayment};
-use crate::enums::{Kind, Method};
+use crate::enums::{Exemption, Kind, Method};
 use crate::rows::{CredentialTerms, Operation};
 
 /// A well-formed call that asks for an effect.
@@ -38,6 +38,8 @@ pub(crate) struct Authorization {
     pub(crate) review_allowed: bool,
     /// The shopper shall authenticate.
     pub(crate) challenge: bool,
+    /// The shopper need not.
+    pub(crate) exemption: Option<Exemption>,
     /// A verification code came along.
     pub(crate) has_code: bool,
     /// What the shopper writes on a transfer.
@@ -73,6 +75,7 @@ impl Authorization {
             && earlier.shopper_country == self.shopper_country
             && earlier.review_allowed == self.review_allowed
             && earlier.challenge == self.challenge
+            && earlier.exemption == self.exemption
             && earlier.payment_reference == self.payment_reference
     }
 }

@@ -12,7 +12,7 @@ use url::Url;
 use crate::card::{CallerCapabilities, Card, Verdict};
 use crate::credential::{AskedCredential, AskedTerms};
 use crate::credential_body::{CredentialBody, parse_kind, parse_merchant, parse_payment};
-use crate::enums::{CredentialUse, Kind, Method, Stage};
+use crate::enums::{CredentialUse, Exemption, Kind, Method, Stage};
 use crate::request::{Authorization, Request};
 use crate::token;
 
@@ -39,6 +39,7 @@ struct Body {
     return_url: Field,
     review_allowed: Field,
     challenge: Field,
+    exemption: Field,
     shopper_country: Field,
     payment_reference: Field,
     merchant: Field,
@@ -88,7 +89,13 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
     let return_url = body.return_url.map(|url| parse_return_url(Some(url))).transpose()?;
     let review_allowed = parse_flag("ReviewAllowed", body.review_allowed)?;
     let challenge = parse_flag("Challenge", body.challenge)?;
-    let capabilities = CallerCapabilities { return_url: return_url.is_some(), review: review_allowed, challenge };
+    let exemption = body.exemption.map(|exemption| parse_exemption(exemption, challenge)).transpose()?;
+    let capabilities = CallerCapabilities {
+        return_url: return_url.is_some(),
+        review: review_allowed,
+        challenge,
+        is_exempted: exemption.is_some(),
+    };
     let kind = body.store.map(|kind| parse_kind(Some(kind))).transpose()?;
     let (mut about, mut has_code) = (None, false);
     let (last4, verdict) = match (method, body.card, body.token, body.credential) {
@@ -132,6 +139,7 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         shopper_country: body.shopper_country.map(|country| parse_country(Some(country))).transpose()?,
         review_allowed,
         challenge,
+        exemption,
         has_code,
         payment_reference: body.payment_reference.map(|text| parse_payment_reference(Some(text))).transpose()?,
         terms,
@@ -192,6 +200,16 @@ fn parse_country(country: Field) -> Result<String, String> {
     match country.len() == 2 && country.bytes().all(|byte| byte.is_ascii_uppercase()) {
         true => Ok(country),
         false => Err("ShopperCountry must be two capital letters, such as \"NL\".".to_owned()),
+    }
+}
+
+fn parse_exemption(exemption: Box<RawValue>, challenge: bool) -> Result<Exemption, String> {
+    match Exemption::from_word(&text("Exemption", Some(exemption))?) {
+        Some(_) if challenge => Err("Exemption must be left out where Challenge is true.".to_owned()),
+        Some(exemption) => Ok(exemption),
+        None => {
+            Err("Exemption must be MERCHANT_INITIATED, ONE_LEG_OUT, LOW_VALUE or TRANSACTION_RISK_ANALYSIS.".to_owned())
+        }
     }
 }
 

@@ -5,8 +5,10 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 
 use crate::card::{SandboxCard, Verdict};
-use crate::enums::{CredentialKind, CredentialUse, Kind, Method, Outcome, Reason, Scenario, Stage};
-use crate::store::{authorizations, credential_terms, credentials, journal, operations};
+use crate::enums::{
+    CredentialKind, CredentialUse, DisputeState, Exemption, Kind, Method, Outcome, Reason, Scenario, Stage,
+};
+use crate::store::{authorizations, credential_terms, credentials, disputes, journal, operations};
 
 /// An operation that is about to be written.
 #[derive(Debug, Insertable)]
@@ -33,6 +35,8 @@ pub(crate) struct NewOperation {
     pub(crate) review_allowed: bool,
     /// The caller asked that the shopper authenticate.
     pub(crate) challenge: bool,
+    /// It asked that nobody do.
+    pub(crate) exemption: Option<Exemption>,
     /// A verification code came along.
     pub(crate) has_code: bool,
     pub(crate) under_review: bool,
@@ -67,6 +71,7 @@ impl NewOperation {
             shopper_country: None,
             review_allowed: false,
             challenge: false,
+            exemption: None,
             has_code: false,
             under_review: false,
             stage: None,
@@ -103,6 +108,8 @@ pub(crate) struct Operation {
     pub(crate) review_allowed: bool,
     /// The caller asked that the shopper authenticate.
     pub(crate) challenge: bool,
+    /// It asked that nobody do.
+    pub(crate) exemption: Option<Exemption>,
     /// A verification code came along.
     pub(crate) has_code: bool,
     pub(crate) under_review: bool,
@@ -220,6 +227,22 @@ pub(crate) struct Credential {
     /// Microseconds since 1970.
     pub(crate) stored_at: i64,
     pub(crate) deleted_at: Option<i64>,
+}
+
+/// Money that the shopper's bank takes back, in minor units of `currency`.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = disputes)]
+pub(crate) struct Dispute {
+    pub(crate) number: i64,
+    pub(crate) reference: String,
+    pub(crate) authorization_key: String,
+    pub(crate) state: DisputeState,
+    pub(crate) amount: i64,
+    pub(crate) currency: String,
+    /// Microseconds since 1970, as all instants.
+    pub(crate) opened_at: i64,
+    pub(crate) due_at: i64,
+    pub(crate) answer_key: Option<String>,
 }
 
 /// One line of the journal.

@@ -42,6 +42,7 @@ diesel::table! {
         shopper_country -> Nullable<Text>,
         review_allowed -> Bool,
         challenge -> Bool,
+        exemption -> Nullable<Text>,
         has_code -> Bool,
         under_review -> Bool,
         stage -> Nullable<Text>,
@@ -92,6 +93,22 @@ diesel::table! {
         expiry -> Text,
         stored_at -> BigInt,
         deleted_at -> Nullable<BigInt>,
+    }
+}
+
+diesel::table! {
+    disputes (number) {
+        number -> BigInt,
+        reference -> Text,
+        authorization_key -> Text,
+        state -> Text,
+        amount -> BigInt,
+        currency -> Text,
+        opened_at -> BigInt,
+        due_at -> BigInt,
+        answer_key -> Nullable<Text>,
+        decided_at -> Nullable<BigInt>,
+        decision -> Nullable<Text>,
     }
 }
 

@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn a_token_does_what_it_says() {
         let with = |word: &str| format!(r#"{{"token":{{"paymentData":{{"sandbox":{word}}}}}}}"#);
-        let all = CallerCapabilities { return_url: true, review: true, challenge: false };
+        let all = CallerCapabilities { return_url: true, review: true, ..CallerCapabilities::default() };
         for (word, expected) in [
             ("\"approve\"", Verdict::Approve(Scenario::Plain)),
             ("\"decline\"", Verdict::Decline(Reason::GenericDecline)),

@@ -113,6 +113,34 @@ async fn a_challenge_is_part_of_what_was_asked_and_no_matter_to_other_methods() 
     running.stop().await;
 }
 
+#[actix_web::test]
+async fn an_exemption_is_part_of_what_was_asked() {
+    let running = RunningProcessor::start().await;
+    let caller = &running.caller;
+    let terms = |number: &str, exemption: Value| {
+        common::asking(json!({"Card": card(number), "Exemption": exemption, "ReturnUrl": RETURN_URL}))
+    };
+    let key = fresh_key();
+    let approved = caller.post("/v1/authorizations", &key, terms(CHALLENGED, json!("LOW_VALUE"))).await;
+    assert_eq!((approved.outcome(), &approved.body["Checks"]["Authenticated"]), ("APPROVED", &json!(false)));
+    assert!(caller.post("/v1/authorizations", &key, terms(CHALLENGED, json!("LOW_VALUE"))).await.replayed);
+    for other in [json!("ONE_LEG_OUT"), Value::Null] {
+        let other = caller.post("/v1/authorizations", &key, terms(CHALLENGED, other)).await;
+        assert_eq!((other.status, other.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
+    }
+    let key = fresh_key();
+    let refused = caller.post("/v1/authorizations", &key, terms("4000002760003184", json!("ONE_LEG_OUT"))).await;
+    caller.press(&refused.page(), "succeed").await;
+    let now = caller.operation(&key).await;
+    assert_eq!((now.outcome(), &now.body["Checks"]["Authenticated"]), ("APPROVED", &json!(true)));
+    let both = json!({"Card": card(CHALLENGED), "Exemption": "LOW_VALUE", "Challenge": true});
+    for odd in [common::asking(both), terms(CHALLENGED, json!("CORPORATE")), terms(CHALLENGED, json!(5))] {
+        let odd = caller.post("/v1/authorizations", &fresh_key(), odd).await;
+        assert_eq!((odd.status, odd.code()), (400, "INVALID_REQUEST"), "{odd:?}");
+    }
+    running.stop().await;
+}
+
 fn card(number: &str) -> Value {
     let body: Value = serde_json::from_str(&authorization(number)).expect("an authorization is JSON");
     body["Card"].clone()

@@ -11,6 +11,7 @@ mod catalogue;
 mod checkout;
 mod contract_commands;
 mod contracts;
+mod disputes;
 mod drop_in;
 mod events;
 mod faults;

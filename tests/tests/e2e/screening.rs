@@ -175,6 +175,26 @@ crate::both! {
         assert_eq!((&order["State"], &order["UnderReview"]), (&json!("PROCESSED"), &json!(false)));
     }
 
+    /// One issuer takes the exemption; another refuses it, and the shopper authenticates in the same attempt.
+    async fn an_exemption_is_taken_or_leads_to_the_challenge(world: &World) {
+        screen(world, "[exemptions]\nLOW_VALUE = '30.00 EUR'").await;
+        let small = json!({"AutoCapture": true, "Currency": "EUR", "Items": [{"Name": "Pencil", "Amount": 9.9, "Quantity": 1}]});
+        let taken = world.paid(cards::CHALLENGED, small.clone()).await;
+        assert_eq!((&taken.order["State"], &taken.order["Screening"]["Exemption"]), (&json!("PROCESSED"), &json!("LOW_VALUE")), "{}", taken.order);
+        let shown = world.programs.run_dropin(&["order", "show", taken.order["OrderId"].as_str().unwrap()]);
+        assert!(shown.contains("asked for the exemption LOW_VALUE"), "{shown}");
+        let session = world.merchant.create_session(small).await;
+        let progress = world.pay(&session, cards::ASKS_ALWAYS).await;
+        assert_eq!((&progress["State"], &progress["Challenge"]), (&json!("REDIRECTED"), &json!(true)), "{progress}");
+        let back = world.press(progress["RedirectUrl"].as_str().unwrap(), "succeed", None).await;
+        world.come_back(&back).await;
+        assert_eq!(world.shopper(&session).progress().await["State"], "COMPLETED");
+        world.receiver.expect(&session, &PAID).await;
+        let attempts = world.merchant.session(&session).await["Attempts"].clone();
+        let seen: Vec<_> = attempts.as_array().unwrap().iter().map(|one| one["Screening"]["Exemption"].as_str()).collect();
+        assert_eq!(seen, [Some("LOW_VALUE")], "{attempts}");
+    }
+
     /// The issuer approves in spite of a wrong code: the payment was allowed, and is held.
     async fn what_the_issuer_says_is_looked_at(world: &World) {
         screen(world, "[weights]\nISSUER_CODE_DIFFERS = 75").await;

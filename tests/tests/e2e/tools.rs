@@ -65,10 +65,14 @@ crate::both! {
             ("ORDER_DECLINED", with(&AUTHORIZED, &["ORDER_DECLINED"])),
             ("REFUND_SUCCEEDED", with(&PAID, &["REFUND_SUCCEEDED"])),
             ("REFUND_FAILED", with(&PAID, &["REFUND_FAILED"])),
+            ("DISPUTE_OPENED", with(&PAID, &["DISPUTE_OPENED"])),
+            ("DISPUTE_UPDATED", with(&PAID, &["DISPUTE_OPENED", "DISPUTE_UPDATED"])),
+            ("DISPUTE_CLOSED", with(&PAID, &["DISPUTE_OPENED", "DISPUTE_CLOSED"])),
             ("CONTRACT_OPENED", vec!["CONTRACT_OPENED"]),
             ("CONTRACT_EXPIRING", vec!["CONTRACT_OPENED", "CONTRACT_EXPIRING"]),
             ("CONTRACT_SUSPENDED", vec!["CONTRACT_OPENED", "CONTRACT_SUSPENDED"]),
             ("CONTRACT_CLOSED", vec!["CONTRACT_OPENED", "CONTRACT_CLOSED"]),
+            ("SCREENING_ALARM_RAISED", vec!["SCREENING_ALARM_RAISED"]),
         ];
         assert_eq!(listed, ways.iter().map(|(event, _)| (*event).to_owned()).collect(), "every event is tried here");
         for (event, events) in ways {
@@ -76,6 +80,11 @@ crate::both! {
             assert_eq!(told["EventType"], event);
             if let Some(contract) = told["ContractId"].as_str() {
                 hears_of_contract(world, contract, &told, &events).await;
+                continue;
+            }
+            if let Some(merchant) = told["MerchantId"].as_str() {
+                let heard = world.receiver.expect(merchant, &events).await;
+                assert_eq!((heard[0].id.as_str(), &heard[0].body["Sequence"]), (told["EventId"].as_str().unwrap(), &json!(1)));
                 continue;
             }
             let session = told["SessionId"].as_str().unwrap().to_owned();

@@ -194,7 +194,8 @@ fn about(order: &Order) -> Vec<String> {
 
 fn screening_lines(screening: &Screening) -> Vec<String> {
     let decided = format!("{}  score {} of 100", screening.decision(), screening.score());
-    [decided].into_iter().chain(screening.reasons().iter().map(ToString::to_string)).collect()
+    let exemption = screening.exemption().map(|exemption| format!("asked for the exemption {exemption}"));
+    [decided].into_iter().chain(screening.reasons().iter().map(ToString::to_string)).chain(exemption).collect()
 }
 
 fn refund_line(refund: &Refund) -> String {
@@ -280,11 +281,15 @@ fn of_order(order: &Order) -> Map<String, Value> {
 
 fn of_screening(screening: &Screening) -> Value {
     let reasons = screening.reasons().iter();
-    json!({
+    let mut shown = json!({
         "Decision": screening.decision().as_str(),
         "Score": screening.score().value(),
         "Reasons": Value::from_iter(reasons.map(|one| json!({ "Code": one.code.to_string(), "Points": one.points }))),
-    })
+    });
+    if let Some(exemption) = screening.exemption() {
+        shown["Exemption"] = exemption.as_str().into();
+    }
+    shown
 }
 
 fn of_refund(refund: &Refund) -> Value {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dropin_boot::{
     AccessArgs, CatalogueArgs, CatalogueFileArgs, DeliveryArgs, DocsArgs, IpCountriesArgs, ListenArgs, OfferArgs,
-    ProcessorEventArgs, ProcessorKind, ProcessorLimitArgs, RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs,
-    StashArgs, StashLimitArgs, WalletArgs, socket_address,
+    OutsideScoreArgs, ProcessorEventArgs, ProcessorKind, ProcessorLimitArgs, RateSourceArgs, ScreeningArgs,
+    ScreeningRetentionArgs, StashArgs, StashLimitArgs, WalletArgs, socket_address,
 };
 
 /// A part of the service that can run alone.
@@ -74,6 +74,8 @@ pub(crate) struct ServeArgs {
     pub(crate) screening: ScreeningArgs,
     #[command(flatten)]
     pub(crate) ip_countries: IpCountriesArgs,
+    #[command(flatten)]
+    pub(crate) outside_score: OutsideScoreArgs,
     #[command(flatten)]
     pub(crate) docs: DocsArgs,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! `dropin trigger`: makes an event happen in a sandbox. Nothing is made up: a Session is created and paid, or a contract opened, over HTTP as a
-//! merchant and a shopper do it, with the published number or the method that leads there, and the running services do the rest.
+//! merchant and a shopper do it, with the published number or the method that leads there, and the running services do the rest. A merchant's alarm alone
+//! is noted in the database, as screening notes one.
 
 use std::sync::Arc;
 
@@ -76,6 +77,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, wanted: &Trigger) -> Result<()
         stash_url: stash,
         caller,
         notifications: shared.clone(),
+        screening: shared.clone(),
         sessions: Sessions {
             store: shared.clone(),
             contracts: shared,
@@ -108,6 +110,9 @@ fn tell(output: Output, happened: &TriggeredEvent) -> Result<(), Failure> {
             TriggeredPayment::Contract(contract) => {
                 format!("{event} happened: notification {notification}, contract {contract}.")
             }
+            TriggeredPayment::Merchant(merchant) => {
+                format!("{event} happened: notification {notification}, merchant {merchant}.")
+            }
             TriggeredPayment::Session { session, order, reference } => {
                 let order = order.map(|order| format!(", Order {order}")).unwrap_or_default();
                 format!(
@@ -119,6 +124,7 @@ fn tell(output: Output, happened: &TriggeredEvent) -> Result<(), Failure> {
     let mut told = json!({ "EventType": event, "EventId": notification.to_string() });
     match payment {
         TriggeredPayment::Contract(contract) => told["ContractId"] = contract.to_string().into(),
+        TriggeredPayment::Merchant(merchant) => told["MerchantId"] = merchant.to_string().into(),
         TriggeredPayment::Session { session, order, reference } => {
             told["SessionId"] = session.to_string().into();
             told["MerchantReference"] = reference.as_str().into();
@@ -217,7 +223,7 @@ mod tests {
             published.expect("a published number").does
         };
         let told = TestCard::ALL.map(does);
-        let words = ["Pays", "Is declined", "held for a review", "capture is refused", "refund"];
+        let words = ["Pays", "Is declined", "held for a review", "capture is refused", "refund", "disputed"];
         for (does, word) in told.iter().zip(words) {
             assert!(does.contains(word), "{does}: {word}");
         }

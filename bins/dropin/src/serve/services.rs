@@ -56,6 +56,7 @@ pub(super) async fn assemble(
             catalogue: catalogue(cli, parts, addresses)?,
             screening: serve.screening.clone(),
             ip_countries: serve.ip_countries,
+            outside_score: serve.outside_score,
             docs: serve.docs,
         };
         services = services.join(checkout_api::assemble(context, settings).await?);

@@ -30,7 +30,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Notifications", &["WebhookArgs", "RetentionArgs"]),
     ("Exchange rates", &["RateSourceArgs", "OfferArgs"]),
     ("Payment methods and wallet", &["CatalogueArgs", "CatalogueFileArgs", "WalletArgs"]),
-    ("Screening", &["ScreeningArgs", "IpCountriesArgs", "ScreeningRetentionArgs"]),
+    ("Screening", &["ScreeningArgs", "IpCountriesArgs", "OutsideScoreArgs", "ScreeningRetentionArgs"]),
     ("Logs and settings file", &["LogArgs", "ConfigArgs"]),
 ];
 

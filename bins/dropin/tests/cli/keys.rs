@@ -7,7 +7,9 @@ use std::process::Command;
 
 use dropin_boot::SystemIds;
 use dropin_kernel::{OrderId, Timestamp};
-use dropin_ports::{HashedVelocityKey, IdSource, NewPaymentTry, PaymentTryOutcome, ScreeningStore, VelocityHash};
+use dropin_ports::{
+    CountableOutcome, HashedVelocityKey, IdSource, NewPaymentTry, PaymentTryOutcome, ScreeningStore, VelocityHash,
+};
 use dropin_store::{Role, Store, StoreConfig};
 use serde_json::{Value, json};
 
@@ -234,7 +236,7 @@ fn pay(deployment: &Deployment, at: i64) {
     let paid = NewPaymentTry { order_id, merchant_id: merchant, at, keys: vec![key], amount_cents: 1 };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(store.count_try(paid)).unwrap();
-    runtime.block_on(store.count_outcome(order_id, PaymentTryOutcome::Paid, false)).unwrap();
+    runtime.block_on(store.count_outcome(order_id, CountableOutcome::plain(PaymentTryOutcome::Paid))).unwrap();
     store.close();
 }
 

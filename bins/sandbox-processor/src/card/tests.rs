@@ -39,7 +39,7 @@ fn a_number_for_contracts_shows_it_when_it_is_stored() {
 
 #[test]
 fn a_challenge_comes_before_the_issuers_word() {
-    let asked = CallerCapabilities { return_url: true, review: true, challenge: true };
+    let asked = CallerCapabilities { return_url: true, review: true, challenge: true, is_exempted: false };
     let away = CallerCapabilities { return_url: false, ..asked };
     let page = Verdict::Await(Stage::Page);
     let (needed, pays) = (Verdict::Decline(Reason::AuthenticationRequired), Verdict::Approve(Scenario::Plain));
@@ -74,9 +74,32 @@ fn a_challenge_comes_before_the_issuers_word() {
 }
 
 #[test]
+fn an_exemption_is_taken_but_by_the_number_that_always_asks() {
+    let asked = CallerCapabilities { return_url: true, review: true, challenge: false, is_exempted: true };
+    let away = CallerCapabilities { return_url: false, ..asked };
+    let (page, pays) = (Verdict::Await(Stage::Page), Verdict::Approve(Scenario::Plain));
+    let needed = Verdict::Decline(Reason::AuthenticationRequired);
+    for (number, expected) in [
+        ("4242424242424242", [pays, pays]),
+        ("4000000000003220", [pays, pays]),
+        ("4000002760003184", [page, needed]),
+        ("4000000000000002", [Verdict::Decline(Reason::GenericDecline); 2]),
+    ] {
+        let card = card(number, None, "2030", "12").unwrap();
+        assert_eq!([asked, away].map(|can| card.verdict(NOW, can, false)), expected, "{number}");
+        let stored = SandboxCard::of_last4(&number[12..]).unwrap();
+        let found = [asked, away].map(|can| stored.charged_again(CredentialUse::OneClick, can));
+        assert_eq!(found, expected, "{number}, stored");
+    }
+    // Who stores a card authenticates.
+    assert_eq!(card("4000002500003155", None, "2030", "12").unwrap().verdict(NOW, asked, true), page);
+    assert_eq!(card("4000000000003220", None, "2030", "12").unwrap().verdict(NOW, asked, true), page);
+}
+
+#[test]
 fn a_stored_number_is_charged_as_it_says() {
     use CredentialUse::{OneClick, Recurring};
-    let page = CallerCapabilities { return_url: true, review: true, challenge: false };
+    let page = CallerCapabilities { return_url: true, review: true, ..CallerCapabilities::default() };
     let (pays, asks) = (Verdict::Approve(Scenario::Plain), Verdict::Await(Stage::Page));
     let poor = Verdict::Decline(Reason::InsufficientFunds);
     for (last4, by_shopper, by_merchant) in [

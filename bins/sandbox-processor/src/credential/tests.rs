@@ -25,7 +25,8 @@ fn now() -> Timestamp {
     "2026-11-21T12:00:00.000000Z".parse().unwrap()
 }
 
-const PAGE: CallerCapabilities = CallerCapabilities { return_url: true, review: false, challenge: false };
+const PAGE: CallerCapabilities =
+    CallerCapabilities { return_url: true, review: false, challenge: false, is_exempted: false };
 
 #[test]
 fn a_stored_card_is_good_through_its_last_month() {

@@ -110,6 +110,7 @@ fn whole_life(store: &mut SqliteConnection, first: u32) {
             shopper_country: None,
             review_allowed: true,
             challenge: false,
+            exemption: None,
             has_code,
             payment_reference: None,
             terms: None,

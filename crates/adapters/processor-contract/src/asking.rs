@@ -19,6 +19,8 @@ use crate::proxy::Fault;
 
 /// Authorized and captured.
 pub(crate) const PLAIN: &str = "4242424242424242";
+/// Its shopper authenticates at every payment.
+pub(crate) const ALWAYS_ASKS: &str = "4000002760003184";
 /// Its shopper authenticates.
 pub(crate) const CHALLENGED: &str = "4000000000003220";
 
@@ -49,6 +51,7 @@ pub(crate) fn request(method_data: PaymentMethodData, amount: Amount) -> Authori
         return_url: Some("https://shop.example/back".to_owned()),
         country: Some("NL".to_owned()),
         challenge: false,
+        exemption: None,
     }
 }
 

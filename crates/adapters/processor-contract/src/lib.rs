@@ -22,6 +22,7 @@ macro_rules! all_cases {
                 declines_say_why
                 a_challenge_is_decided_on_its_page
                 a_challenge_that_is_asked_for_is_shown
+                an_exemption_that_the_issuer_refuses_leads_to_the_page
                 without_a_way_back_nobody_is_challenged
                 a_currency_without_decimals_is_charged_exactly
             }

@@ -6,6 +6,7 @@ use dropin_ports::{
     AuthorizeRequest, CaptureRequest, DeleteCredentialRequest, PaymentMethodData, RefundRequest,
     StoredCredentialPayment, VerificationCode, VoidRequest,
 };
+use dropin_risk::ScaExemption;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
@@ -34,6 +35,9 @@ struct Authorization<'a> {
     /// Left out where nobody has to authenticate: a processor that does not know it is asked as before.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     challenge: bool,
+    /// Left out likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exemption: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payment_reference: Option<&'a str>,
     /// Whose stored card it is, or will be.
@@ -153,6 +157,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
         shopper_country: request.country.as_deref(),
         review_allowed: true,
         challenge: request.challenge,
+        exemption: request.exemption.map(ScaExemption::as_str),
         payment_reference: request.payment_reference.as_deref(),
         merchant: is_about_contract.then(|| request.merchant_id.to_string()),
         store: request.store.map(|kind| kind.as_str()),
@@ -234,6 +239,7 @@ mod tests {
             return_url,
             country,
             challenge: false,
+            exemption: None,
         }
     }
 
@@ -262,6 +268,16 @@ mod tests {
         let request = AuthorizeRequest { challenge: true, ..asking(card(), None, None) };
         assert_eq!(read(&authorize(&request))["Challenge"], json!(true));
         assert_eq!(read(&authorize(&asking(card(), None, None))).get("Challenge"), None);
+    }
+
+    #[test]
+    fn an_exemption_is_asked_for_by_name_and_else_not_spoken_of() {
+        let card = || PaymentMethodData::Card(Card::new("Ana", "4242424242424242", "123", "2031", "12"));
+        for exemption in ScaExemption::ALL {
+            let request = AuthorizeRequest { exemption: Some(exemption), ..asking(card(), None, None) };
+            assert_eq!(read(&authorize(&request))["Exemption"], json!(exemption.as_str()));
+        }
+        assert_eq!(read(&authorize(&asking(card(), None, None))).get("Exemption"), None);
     }
 
     #[test]

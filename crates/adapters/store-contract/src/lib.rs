@@ -103,6 +103,19 @@ macro_rules! all_cases {
                 what_is_decided_on_no_refund_is_refused
                 the_database_guards_the_refunds
             }
+            dispute {
+                a_dispute_is_written_with_its_order
+                every_end_of_a_dispute_is_written
+                a_stale_change_of_a_dispute_writes_nothing
+                of_a_refund_and_a_dispute_the_second_counts_the_first
+                an_answer_is_open_once_and_given_until_it_ends
+                undecided_disputes_are_looked_at_in_turn
+                disputes_are_listed_newest_first
+                a_list_of_disputes_is_read_on_by_one
+                evidence_is_sealed_anew
+                the_database_guards_the_disputes
+                a_damaged_dispute_is_corrupt
+            }
             checkout {
                 a_checkout_is_prepared_whole
                 open_transfers_of_a_merchant_never_share_a_reference
@@ -262,6 +275,8 @@ macro_rules! all_cases {
                 an_order_is_counted_once
                 what_became_of_a_try_is_counted_in_its_order
                 what_an_alarm_asks_for_is_no_decline_of_the_merchants
+                payments_under_an_exemption_count_until_somebody_authenticates
+                an_alarm_is_raised_and_notified_once
                 counts_of_merchants_are_apart
                 tries_at_once_each_hear_of_those_before
                 who_has_paid_is_known_by_profile_or_browser

@@ -18,7 +18,7 @@ macro_rules! order_columns {
             purchase_order.expires_at, purchase_order.page, purchase_order.bank_details, purchase_order.voiding, \
             purchase_order.capture_promised_minor, purchase_order.return_url, purchase_order.attempt_id, purchase_order.failure, \
             purchase_order.transfer_reference, purchase_order.transfer_page, purchase_order.card_hash, purchase_order.contract_id, \
-            purchase_order.card_last_four"
+            purchase_order.card_last_four, purchase_order.disputed_minor"
     };
 }
 

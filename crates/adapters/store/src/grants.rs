@@ -9,7 +9,7 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 57] = [
+const TABLES: [(&str, &str); 62] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
@@ -24,6 +24,10 @@ const TABLES: [(&str, &str); 57] = [
     ("contract_try", "SELECT, INSERT, UPDATE, DELETE"),
     ("deployment", "SELECT, UPDATE"),
     ("discarded_credential", "SELECT, INSERT, UPDATE, DELETE"),
+    ("dispute", "SELECT, INSERT, UPDATE"),
+    ("dispute_answer", "SELECT, INSERT, UPDATE"),
+    ("dispute_evidence", "SELECT, INSERT, UPDATE"),
+    ("dispute_position", "SELECT, INSERT, UPDATE"),
     ("endpoint", "SELECT, INSERT, UPDATE"),
     ("event_clock", "SELECT, UPDATE"),
     ("history", "SELECT, INSERT"),
@@ -61,6 +65,7 @@ const TABLES: [(&str, &str); 57] = [
     ("rate_table", "SELECT, INSERT"),
     ("refund", "SELECT, INSERT, UPDATE"),
     ("screening", "SELECT, INSERT, UPDATE"),
+    ("screening_alarm", "SELECT, INSERT, UPDATE"),
     ("session", "SELECT, INSERT, UPDATE"),
     ("stash", "SELECT, INSERT, UPDATE, DELETE"),
     ("velocity_count", "SELECT, INSERT, UPDATE, DELETE"),

@@ -4,7 +4,7 @@ use dropin_contract::{ContractKind, CredentialDecline};
 use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{BankDetails, DeclineReason, OpKind, ProcessorReference};
-use dropin_risk::IssuerChecks;
+use dropin_risk::{IssuerChecks, ScaExemption};
 
 use crate::credential::{
     CredentialApproval, CredentialDeletion, DeleteCredentialRequest, StoredCredential, StoredCredentialPayment,
@@ -50,6 +50,10 @@ pub struct AuthorizeRequest {
     pub country: Option<String>,
     /// Whether the shopper shall authenticate (3-D Secure), whatever the issuer would ask for. Methods without a card take no notice of it.
     pub challenge: bool,
+    /// Why the card's issuer may do without an authentication; `None` to ask for nothing. Never with [`challenge`](Self::challenge). Where the issuer refuses
+    /// it, the processor sends the shopper to authenticate under the same key, or declines where there is nobody to send. A processor that takes none
+    /// leaves it out.
+    pub exemption: Option<ScaExemption>,
 }
 
 /// A capture to ask for.

@@ -2,10 +2,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
-use dropin_risk::{Screening, ScreeningLabel, Velocity, VelocityKey};
+use dropin_risk::{ExemptedPayments, Facts, OutsideScore, Screening, ScreeningLabel, Velocity, VelocityKey};
 
 use crate::keyring::KeyringError;
-use crate::store::StoreError;
+use crate::store::{NewEvent, StoreError};
 
 /// A keyed hash of what tries are counted by, a card's number among them: tells whether two are the same, and nothing else of them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,8 +42,35 @@ pub trait VelocityKeyring: Send + Sync {
     ) -> Result<HashedVelocityKey, KeyringError>;
 }
 
+/// How long a merchant's alarm lasts after it was seen last: as long as its declines count.
+pub const ALARM_LASTS: Duration = Duration::from_secs(10 * 60);
+
+/// How long payments under an exemption count that none by the same card follows.
+pub const EXEMPTED_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
+
 /// How long a shopper who has paid is known without coming again.
 pub const KNOWN_SHOPPER_LIFETIME: Duration = Duration::from_secs(400 * 86_400);
+
+/// No score came from outside.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct OutsideScoreUnavailable(pub String);
+
+/// A service outside that scores payments.
+#[async_trait]
+pub trait OutsideScorer: Send + Sync {
+    /// How suspicious it finds a payment with these facts, in which no card number stands. The caller waits for a moment and no longer: a future that is
+    /// dropped is a call that failed.
+    ///
+    /// # Errors
+    /// [`OutsideScoreUnavailable`].
+    async fn score_payment(
+        &self,
+        order: OrderId,
+        merchant: MerchantId,
+        facts: &Facts,
+    ) -> Result<OutsideScore, OutsideScoreUnavailable>;
+}
 
 /// A try to pay, before the processor is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +95,8 @@ pub struct CountedPaymentTry {
     pub velocity: Velocity,
     /// When the same profile or browser was first paid with at this merchant; `None` for a new shopper.
     pub known_since: Option<Timestamp>,
+    /// Payments by the same card under an exemption since its shopper authenticated last; `None` where the card is not known.
+    pub exempted: Option<ExemptedPayments>,
 }
 
 /// What became of a try that was counted.
@@ -85,6 +114,36 @@ pub enum PaymentTryOutcome {
     Paid,
 }
 
+/// What an approval says of its card's exemptions from authentication.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CardAuthentication {
+    /// Nothing.
+    #[default]
+    Unchanged,
+    /// It was approved under an exemption: one more of this many euro cents.
+    Exempted(u64),
+    /// The shopper authenticated: those before count no more.
+    Authenticated,
+}
+
+/// What is counted of a try once its outcome is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountableOutcome {
+    /// What became of it.
+    pub outcome: PaymentTryOutcome,
+    /// Whether the merchant's declines jumped when it was screened.
+    pub in_alarm: bool,
+    /// Counted with an approval, once.
+    pub authentication: CardAuthentication,
+}
+
+impl CountableOutcome {
+    /// An outcome outside of an alarm that says nothing of exemptions.
+    pub const fn plain(outcome: PaymentTryOutcome) -> Self {
+        Self { outcome, in_alarm: false, authentication: CardAuthentication::Unchanged }
+    }
+}
+
 /// Counts of tries, and what screening made of each Order (docs/SCREENING.md).
 #[async_trait]
 pub trait ScreeningStore: Send + Sync {
@@ -93,10 +152,13 @@ pub trait ScreeningStore: Send + Sync {
     async fn count_try(&self, payment_try: NewPaymentTry) -> Result<CountedPaymentTry, StoreError>;
 
     /// Counts what became of a try; the time of the try says in which bucket. The same again, what came before it, and an Order that was never counted
-    /// change nothing: an outcome follows TRIED → CHALLENGED → DECLINED or PAID, and BLOCKED ends. A challenge that was asked for `in_alarm` is no decline
-    /// of the merchant's: it is counted there by itself, and whether it was paid.
-    async fn count_outcome(&self, order: OrderId, outcome: PaymentTryOutcome, in_alarm: bool)
-    -> Result<(), StoreError>;
+    /// change nothing: an outcome follows TRIED → CHALLENGED → DECLINED or PAID, and BLOCKED ends. A challenge that was asked for in an alarm is no decline
+    /// of the merchant's: it is counted there by itself, and whether it was paid, or passed for nothing.
+    async fn count_outcome(&self, order: OrderId, countable: CountableOutcome) -> Result<(), StoreError>;
+
+    /// Notes that the declines of the event's merchant jump, as it was seen when the event happened. Where no alarm lasts, one is raised, and the event is
+    /// queued with it, in a stream of the merchant's own. Whether one was raised: of programs that see it at once, by one.
+    async fn note_alarm(&self, event: NewEvent) -> Result<bool, StoreError>;
 
     /// Keeps what screening made of an Order of the merchant's, in place of what was kept before. It is on the disk when this returns, and what was
     /// counted before with it.

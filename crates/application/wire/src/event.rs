@@ -1,12 +1,15 @@
 //! Notifications: the exact bytes that every attempt sends and signs (docs/SPECIFICATION.md#event-bodies).
 
 use dropin_contract::{Contract, ContractEvent};
-use dropin_order::{Order, OrderEvent, Refund};
+use dropin_kernel::{MerchantId, Timestamp};
+use dropin_order::{Dispute, Order, OrderEvent, Refund};
+use dropin_risk::{Screening, VelocityKey, VelocityWindow};
 use dropin_session::{Session, SessionEvent, SessionState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::contract::ContractBody;
+use crate::dispute::DisputeBody;
 use crate::order::{OrderBody, RefundBody};
 use crate::schema;
 use crate::session::SessionBody;
@@ -35,7 +38,11 @@ pub(crate) struct EventBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = RefundBody)]
     refund: Option<RefundBody<'a>>,
-    /// Of SESSION_COMPLETED, ORDER_* and REFUND_*.
+    /// Of DISPUTE_*.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = DisputeBody)]
+    dispute: Option<DisputeBody>,
+    /// Of SESSION_COMPLETED, ORDER_*, REFUND_* and DISPUTE_*.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = OrderBody)]
     order: Option<OrderBody<'a>>,
@@ -43,12 +50,41 @@ pub(crate) struct EventBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = ContractBody)]
     contract: Option<ContractBody<'a>>,
+    /// Of SCREENING_ALARM_RAISED.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = AlarmBody)]
+    alarm: Option<AlarmBody>,
+}
+
+/// A merchant's declines jump, as they do when cards are tested there.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = Alarm)]
+struct AlarmBody {
+    #[schema(value_type = schema::Id)]
+    merchant_id: String,
+    #[schema(value_type = schema::Moment)]
+    raised_at: String,
+    /// Tries to pay in the ten minutes before.
+    tries: u32,
+    /// Those of them that were declined.
+    declines: u32,
 }
 
 impl EventBody<'_> {
     /// Of this type, and nothing else yet.
     const fn new(event_type: &'static str) -> Self {
-        Self { sequence: None, event_type, reason: None, session: None, refund: None, order: None, contract: None }
+        Self {
+            sequence: None,
+            event_type,
+            reason: None,
+            session: None,
+            refund: None,
+            dispute: None,
+            order: None,
+            contract: None,
+            alarm: None,
+        }
     }
 
     fn bytes(&self) -> Vec<u8> {
@@ -64,7 +100,23 @@ impl EventBody<'_> {
 pub fn types() -> impl Iterator<Item = &'static str> {
     let sessions = SessionEvent::ALL.into_iter().map(SessionEvent::as_str);
     let orders = OrderEvent::ALL.into_iter().map(OrderEvent::as_str);
-    sessions.chain(orders).chain(ContractEvent::ALL.into_iter().map(ContractEvent::as_str))
+    let contracts = ContractEvent::ALL.into_iter().map(ContractEvent::as_str);
+    sessions.chain(orders).chain(contracts).chain([SCREENING_ALARM_RAISED])
+}
+
+/// EventType of the one event that is about a merchant: its declines jump (docs/SPECIFICATION.md#screening-alarm).
+pub const SCREENING_ALARM_RAISED: &str = "SCREENING_ALARM_RAISED";
+
+/// SCREENING_ALARM_RAISED, by the payment that showed it.
+pub fn screening_alarm_raised(merchant: MerchantId, screening: &Screening, at: Timestamp) -> Vec<u8> {
+    let sum = screening.facts().velocity.sum(VelocityKey::Merchant, VelocityWindow::TenMinutes).unwrap_or_default();
+    let alarm = AlarmBody {
+        merchant_id: merchant.to_string(),
+        raised_at: at.to_string(),
+        tries: sum.counts.tries,
+        declines: sum.counts.declines,
+    };
+    EventBody { alarm: Some(alarm), ..EventBody::new(SCREENING_ALARM_RAISED) }.bytes()
 }
 
 /// EventType of a test that an operator sends to an endpoint. No payment has such an event, and no filter names it.
@@ -116,6 +168,12 @@ pub fn order_changed(event: OrderEvent, order: &Order) -> Vec<u8> {
 /// REFUND_*: the refund as it was decided, and its Order (docs/SPECIFICATION.md#order-refund).
 pub fn refund_changed(event: OrderEvent, refund: &Refund, order: &Order) -> Vec<u8> {
     order_event(event, Some(refund.into()), order)
+}
+
+/// DISPUTE_*: the dispute after the change, and its Order (docs/SPECIFICATION.md#disputes).
+pub fn dispute_changed(event: OrderEvent, dispute: &Dispute, order: &Order) -> Vec<u8> {
+    let (dispute, order) = (Some(dispute.into()), Some(OrderBody::in_event(order)));
+    EventBody { dispute, order, ..EventBody::new(event.as_str()) }.bytes()
 }
 
 fn order_event(event: OrderEvent, refund: Option<RefundBody<'_>>, order: &Order) -> Vec<u8> {

@@ -1,4 +1,4 @@
-use dropin_risk::{Reason, Screening};
+use dropin_risk::{Reason, ScaExemption, Screening};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -17,6 +17,10 @@ pub(crate) struct ScreeningBody {
     /// Why: lists and exact rules first, then the most points.
     #[schema(value_type = Vec<ScreeningReasonBody>)]
     reasons: Vec<ScreeningReasonBody>,
+    /// Why the processor was asked to do without an authentication; absent when it was not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<schema::ExemptionName>)]
+    exemption: Option<&'static str>,
 }
 
 /// A reason of screening.
@@ -37,6 +41,7 @@ impl From<&Screening> for ScreeningBody {
             decision: screening.decision().as_str(),
             score: screening.score().value(),
             reasons: screening.reasons().iter().map(ScreeningReasonBody::from).collect(),
+            exemption: screening.exemption().map(ScaExemption::as_str),
         }
     }
 }

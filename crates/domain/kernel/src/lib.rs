@@ -12,9 +12,9 @@ mod violation;
 pub use change::{Change, Revision};
 pub use coded_enum::UnknownCode;
 pub use ids::{
-    ApiUserId, AttemptId, AuditEntryId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId,
-    MerchantId, MoneyRequestId, OpId, OperatorId, OperatorSessionId, OrderId, ParseIdError, PaymentId, RateOfferId,
-    RefundId, SessionId,
+    ApiUserId, AttemptId, AuditEntryId, BillingProfileId, ContractId, DisputeAnswerId, DisputeId, EndpointId, EventId,
+    LedgerTransactionId, MerchantId, MoneyRequestId, OpId, OperatorId, OperatorSessionId, OrderId, ParseIdError,
+    PaymentId, RateOfferId, RefundId, SessionId,
 };
 pub use processor_id::{InvalidProcessorId, MAX_PROCESSOR_ID_BYTES, ProcessorId};
 #[cfg(feature = "serde")]

@@ -130,7 +130,9 @@ fn declines_jump(now: VelocityCounts, hour: VelocityCounts, day: VelocityCounts,
 }
 
 /// Whether an alarm goes on: of three who are challenged fewer than one pays. Honest shoppers who leave at a challenge are fewer, testers pass none.
+/// Who passes one for nothing, with a card of their own, counts on neither side.
 fn is_attacked(now: VelocityCounts, limits: &Limits) -> bool {
-    let (challenges, passes) = (u64::from(now.alarm_challenges), u64::from(now.alarm_passes));
+    let challenges = u64::from(now.alarm_challenges.saturating_sub(now.alarm_verifications));
+    let passes = u64::from(now.alarm_passes);
     limits.alarm_declines <= challenges && 3 * passes < challenges
 }

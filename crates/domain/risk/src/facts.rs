@@ -7,6 +7,8 @@ use dropin_card::Scheme;
 use dropin_kernel::coded_enum;
 use dropin_validation::Country;
 
+use crate::exemption::ExemptedPayments;
+use crate::outside::OutsideScore;
 use crate::velocity::Velocity;
 
 /// Most bytes that are kept of a text: those of the longest e-mail address (RFC 5321).
@@ -145,4 +147,13 @@ pub struct Facts {
     pub velocity: Velocity,
     /// What the issuer said.
     pub issuer: IssuerChecks,
+    /// Payments by this card under an exemption since the last authentication, this one left out. `None` where nobody counts them.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub exempted: Option<ExemptedPayments>,
+    /// Whether the card is stored for later payments.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
+    pub is_stored: bool,
+    /// What a service outside says; `None` where none was asked.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub outside: Option<OutsideScore>,
 }

@@ -58,6 +58,11 @@ impl FromStr for RuleName {
     }
 }
 
+/// The code of the score from outside.
+const OUTSIDE_SCORE: &str = "OUTSIDE_SCORE";
+/// Before what stands beside it.
+const OUTSIDE_REASON: &str = "OUTSIDE_SAYS_";
+
 /// Why a payment was decided on as it was, by a name that stays.
 ///
 /// ```
@@ -81,6 +86,10 @@ pub enum ReasonCode {
     Velocity(VelocityName),
     /// A factor applies.
     Factor(Factor),
+    /// The score from outside.
+    OutsideScore,
+    /// What stands beside that score.
+    OutsideReason(RuleName),
 }
 
 impl fmt::Display for ReasonCode {
@@ -91,6 +100,8 @@ impl fmt::Display for ReasonCode {
             Self::Rule(name) => write!(f, "RULE_{name}"),
             Self::Velocity(name) => name.fmt(f),
             Self::Factor(factor) => factor.fmt(f),
+            Self::OutsideScore => f.write_str(OUTSIDE_SCORE),
+            Self::OutsideReason(name) => write!(f, "{OUTSIDE_REASON}{name}"),
         }
     }
 }
@@ -115,6 +126,10 @@ impl FromStr for ReasonCode {
             kind.parse().ok().map(Self::AllowList)
         } else if let Some(name) = text.strip_prefix("RULE_") {
             name.parse().ok().map(Self::Rule)
+        } else if let Some(name) = text.strip_prefix(OUTSIDE_REASON) {
+            name.parse().ok().map(Self::OutsideReason)
+        } else if text == OUTSIDE_SCORE {
+            Some(Self::OutsideScore)
         } else {
             let velocity = || text.parse().ok().map(Self::Velocity);
             text.parse().ok().map(Self::Factor).or_else(velocity)
@@ -166,6 +181,7 @@ mod tests {
             }
         }
         codes.push(ReasonCode::Rule("RULE_1".parse().unwrap()));
+        codes.extend([ReasonCode::OutsideScore, ReasonCode::OutsideReason("SCORE".parse().unwrap())]);
         for code in codes {
             assert_eq!(code.to_string().parse(), Ok(code.clone()), "{code}");
         }

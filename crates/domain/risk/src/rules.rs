@@ -6,10 +6,12 @@ use std::str::FromStr;
 
 use crate::condition::{ExactRule, write_euros};
 use crate::decision::{Decision, Score};
+use crate::exemption::ScaExemption;
 use crate::factor::Factor;
 use crate::facts::FactText;
 use crate::list::SubjectList;
 use crate::mistake::{Mistakes, Position};
+use crate::outside::{OutsideName, OutsideWeight};
 use crate::reason::RuleName;
 use crate::rules_file::{LimitName, RulesFile, Section, Setting, VelocityLimit};
 use crate::velocity::VelocityName;
@@ -39,6 +41,9 @@ pub struct Rules {
     pub(crate) weights: BTreeMap<Factor, i16>,
     pub(crate) velocity: BTreeMap<VelocityName, VelocityLimit>,
     pub(crate) exact: BTreeMap<RuleName, ExactRule>,
+    /// Up to how many euro cents each is asked for.
+    pub(crate) exemptions: BTreeMap<ScaExemption, u64>,
+    pub(crate) outside: OutsideWeight,
     disposable: BTreeSet<FactText>,
     pub(crate) allow: SubjectList,
     pub(crate) block: SubjectList,
@@ -79,6 +84,8 @@ impl Rules {
             weights: BTreeMap::new(),
             velocity: BTreeMap::new(),
             exact: BTreeMap::new(),
+            exemptions: BTreeMap::new(),
+            outside: OutsideWeight::default(),
             disposable: BTreeSet::new(),
             allow: SubjectList::default(),
             block: SubjectList::default(),
@@ -120,6 +127,9 @@ impl Rules {
             Setting::Velocity(name, limit) => drop(self.velocity.insert(name, limit)),
             Setting::Rule(name, Some(rule)) => drop(self.exact.insert(name, rule)),
             Setting::Rule(name, None) => drop(self.exact.remove(&name)),
+            Setting::Exemption(exemption, Some(cents)) => drop(self.exemptions.insert(exemption, cents)),
+            Setting::Exemption(exemption, None) => drop(self.exemptions.remove(&exemption)),
+            Setting::Outside(name, number) => self.outside.set(name, number),
             Setting::Disposable(domain) => drop(self.disposable.insert(domain)),
             // The file's reader has tried each entry.
             Setting::Allow(kind, entry) => drop(self.allow.add(kind, &entry)),
@@ -185,6 +195,16 @@ impl Rules {
         self.disposable.contains(&FactText::new(domain))
     }
 
+    /// Whether a service outside is asked for a score.
+    ///
+    /// ```
+    /// # use dropin_risk::Rules;
+    /// assert!(!Rules::built_in().ask_outside());
+    /// ```
+    pub const fn ask_outside(&self) -> bool {
+        self.outside.weight != 0
+    }
+
     /// By what these rules are told from others.
     ///
     /// ```
@@ -227,6 +247,20 @@ impl fmt::Display for Rules {
         velocity.try_for_each(|(name, limit)| writeln!(f, "{name} = [{}, {}]", limit.most, limit.points))?;
         writeln!(f, "\n[{}]", Section::Rules)?;
         self.exact.iter().try_for_each(|(name, rule)| writeln!(f, "{name} = \"{rule}\""))?;
+        writeln!(f, "\n[{}]", Section::Exemptions)?;
+        ScaExemption::ALL.into_iter().skip(1).try_for_each(|exemption| {
+            let limit = self.exemptions.get(&exemption).map_or_else(
+                || "OFF".to_owned(),
+                |limit| match exemption.most_cents() {
+                    Some(_) => write_euros(*limit),
+                    None => "ON".to_owned(),
+                },
+            );
+            writeln!(f, "{exemption} = \"{limit}\"")
+        })?;
+        writeln!(f, "\n[{}]", Section::Outside)?;
+        writeln!(f, "{} = {}", OutsideName::Weight, self.outside.weight)?;
+        writeln!(f, "{} = {}", OutsideName::Default, self.outside.default)?;
         writeln!(f, "\n[{}]", Section::Disposable)?;
         let domains: Vec<String> = self.disposable.iter().map(|domain| quoted(domain.as_str())).collect();
         writeln!(f, "EMAIL_DOMAINS = [{}]", domains.join(", "))?;

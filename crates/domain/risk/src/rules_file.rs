@@ -2,12 +2,14 @@
 
 use std::str::FromStr;
 
-use crate::condition::{ExactRule, euro_cents};
+use crate::condition::{ExactRule, euro_cents, write_euros};
 use crate::decision::Decision;
+use crate::exemption::ScaExemption;
 use crate::factor::Factor;
 use crate::facts::FactText;
 use crate::list::{ListKind, SubjectList};
 use crate::mistake::{Mistakes, Position};
+use crate::outside::OutsideName;
 use crate::reader::{self, Content, Entry, Value};
 use crate::reason::RuleName;
 use crate::velocity::VelocityName;
@@ -33,6 +35,10 @@ coded_enum! {
         Velocity = "velocity",
         /// Exact rules.
         Rules = "rules",
+        /// Exemptions from strong authentication.
+        Exemptions = "exemptions",
+        /// The score from outside.
+        Outside = "outside",
         /// Domains that give e-mail addresses away.
         Disposable = "disposable",
         /// Who is always allowed.
@@ -78,6 +84,9 @@ pub(crate) enum Setting {
     Velocity(VelocityName, VelocityLimit),
     /// `None` where a rule of the files below is switched off.
     Rule(RuleName, Option<ExactRule>),
+    /// Up to how many euro cents it is asked for; `None` where it is not.
+    Exemption(ScaExemption, Option<u64>),
+    Outside(OutsideName, u8),
     Disposable(FactText),
     Allow(ListKind, String),
     Block(ListKind, String),
@@ -138,12 +147,16 @@ fn add_settings(section: Section, entry: &Entry, settings: &mut Vec<(Position, S
                 }
             }
         }
-        Section::Thresholds | Section::Limits | Section::Weights | Section::Velocity | Section::Rules => {
-            match setting(section, entry) {
-                Ok(setting) => settings.push((entry.at, setting)),
-                Err(told) => wrong(told),
-            }
-        }
+        Section::Thresholds
+        | Section::Limits
+        | Section::Weights
+        | Section::Velocity
+        | Section::Rules
+        | Section::Exemptions
+        | Section::Outside => match setting(section, entry) {
+            Ok(setting) => settings.push((entry.at, setting)),
+            Err(told) => wrong(told),
+        },
     }
 }
 
@@ -183,8 +196,31 @@ fn setting(section: Section, entry: &Entry) -> SettingResult<Setting> {
             let parsed = ExactRule::parse(text).map_err(|(characters, what)| (value.at.behind(characters + 1), what));
             Ok(Setting::Rule(name, Some(parsed?)))
         }
+        Section::Exemptions => exemption(entry),
+        Section::Outside => Ok(Setting::Outside(name(entry)?, number(value, 0, MAX_POINTS)?)),
         Section::Disposable | Section::Allow | Section::Block => list_setting(section, entry, value),
     }
+}
+
+fn exemption(entry: &Entry) -> SettingResult<Setting> {
+    let (exemption, value) = (name::<ScaExemption>(entry)?, &entry.value);
+    if exemption == ScaExemption::MerchantInitiated {
+        return Err((entry.at, "needs no rule: each payment that a merchant begins is one".to_owned()));
+    }
+    let text = text(value)?;
+    let limit = match (text, exemption.most_cents()) {
+        ("OFF", _) => Some(None),
+        ("ON", None) => Some(Some(u64::MAX)),
+        (_, None) => None,
+        (amount, Some(most)) => euro_cents(amount).ok().filter(|cents| (1..=most).contains(cents)).map(Some),
+    };
+    let limit = limit.ok_or_else(|| {
+        let on = exemption
+            .most_cents()
+            .map_or_else(|| "\"ON\"".to_owned(), |most| format!("an amount up to \"{}\"", write_euros(most)));
+        (value.at, format!("must be {on}, or \"OFF\""))
+    })?;
+    Ok(Setting::Exemption(exemption, limit))
 }
 
 fn limit(name: LimitName, value: &Value) -> SettingResult<Setting> {

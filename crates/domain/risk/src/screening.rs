@@ -1,4 +1,5 @@
 use crate::decision::{Decision, Score, score_of};
+use crate::exemption::ScaExemption;
 use crate::factor::Factor;
 use crate::facts::Facts;
 use crate::reason::{Reason, ReasonCode};
@@ -23,6 +24,8 @@ pub struct Screening {
     score: Score,
     reasons: Vec<Reason>,
     rules: RulesFingerprint,
+    #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
+    exemption: Option<ScaExemption>,
     facts: Facts,
 }
 
@@ -41,7 +44,9 @@ impl Rules {
             counted.is_some_and(|counted| limit.most < counted)
         });
         let exceeded = exceeded.map(|(name, limit)| Reason { code: ReasonCode::Velocity(*name), points: limit.points });
-        let mut reasons: Vec<Reason> = factors.chain(exceeded).collect();
+        let outside = facts.outside.as_ref().filter(|_| self.ask_outside());
+        let outside_score = outside.and_then(|outside| self.outside.reason(outside));
+        let mut reasons: Vec<Reason> = factors.chain(exceeded).chain(outside_score).collect();
         let score = score_of(&reasons);
 
         let without_points = |code| Reason { code, points: 0 };
@@ -58,12 +63,15 @@ impl Rules {
 
         reasons.extend(blocked.into_iter().chain(allowed));
         reasons.extend(applying.into_iter().map(|(name, _)| without_points(ReasonCode::Rule(name.clone()))));
+        let outside_reasons = outside.into_iter().flat_map(|outside| outside.reasons.iter().cloned());
+        reasons.extend(outside_reasons.map(ReasonCode::OutsideReason).map(without_points));
         reasons.sort_by(|one, other| {
             let has_points = |reason: &Reason| reason.points != 0;
             let order = has_points(one).cmp(&has_points(other)).then(other.points.abs().cmp(&one.points.abs()));
             order.then_with(|| one.code.cmp(&other.code))
         });
-        Screening { decision, score, reasons, rules: self.fingerprint(), facts }
+        let exemption = self.exemption(&facts, decision);
+        Screening { decision, score, reasons, rules: self.fingerprint(), exemption, facts }
     }
 }
 
@@ -106,6 +114,20 @@ impl Screening {
     /// ```
     pub fn is_in_alarm(&self) -> bool {
         self.reasons.iter().any(|reason| reason.code == ReasonCode::Factor(Factor::MerchantAlarm))
+    }
+
+    /// The exemption from strong authentication that the processor is asked for.
+    ///
+    /// ```
+    /// # use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile, ScaExemption};
+    /// let rules = Rules::built_in().with(&RulesFile::parse("[exemptions]\nLOW_VALUE = '30.00 EUR'")?)?;
+    /// let exempted = Some(ExemptedPayments::default());
+    /// let facts = Facts { amount_cents: Some(9_90), scheme: "VISA".parse().ok(), exempted, ..Facts::default() };
+    /// assert_eq!(rules.screen(facts).exemption(), Some(ScaExemption::LowValue));
+    /// # Ok::<(), dropin_risk::Mistakes>(())
+    /// ```
+    pub const fn exemption(&self) -> Option<ScaExemption> {
+        self.exemption
     }
 
     /// The rules that decided.

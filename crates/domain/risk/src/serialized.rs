@@ -4,11 +4,11 @@ use dropin_kernel::serialize_as_text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::facts::FactText;
-use crate::reason::ReasonCode;
+use crate::reason::{ReasonCode, RuleName};
 use crate::rules::RulesFingerprint;
 use crate::velocity::{VelocityCounts, VelocityName, VelocitySum};
 
-serialize_as_text!(ReasonCode, RulesFingerprint, VelocityName);
+serialize_as_text!(ReasonCode, RuleName, RulesFingerprint, VelocityName);
 
 impl Serialize for FactText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -38,21 +38,38 @@ pub(crate) struct StoredSum {
     alarm_challenges: u32,
     #[serde(default, skip_serializing_if = "is_zero")]
     alarm_passes: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    alarm_verifications: u32,
     cards: u32,
     amount_cents: u64,
 }
 
 impl From<VelocitySum> for StoredSum {
-    fn from(sum: VelocitySum) -> Self {
-        let VelocityCounts { tries, declines, blocks, alarm_challenges, alarm_passes, amount_cents } = sum.counts;
-        Self { tries, declines, blocks, alarm_challenges, alarm_passes, cards: sum.cards, amount_cents }
+    fn from(VelocitySum { counts, cards }: VelocitySum) -> Self {
+        Self {
+            tries: counts.tries,
+            declines: counts.declines,
+            blocks: counts.blocks,
+            alarm_challenges: counts.alarm_challenges,
+            alarm_passes: counts.alarm_passes,
+            alarm_verifications: counts.alarm_verifications,
+            cards,
+            amount_cents: counts.amount_cents,
+        }
     }
 }
 
 impl From<StoredSum> for VelocitySum {
     fn from(stored: StoredSum) -> Self {
-        let StoredSum { tries, declines, blocks, alarm_challenges, alarm_passes, cards, amount_cents } = stored;
-        let counts = VelocityCounts { tries, declines, blocks, alarm_challenges, alarm_passes, amount_cents };
-        Self { counts, cards }
+        let counts = VelocityCounts {
+            tries: stored.tries,
+            declines: stored.declines,
+            blocks: stored.blocks,
+            alarm_challenges: stored.alarm_challenges,
+            alarm_passes: stored.alarm_passes,
+            alarm_verifications: stored.alarm_verifications,
+            amount_cents: stored.amount_cents,
+        };
+        Self { counts, cards: stored.cards }
     }
 }

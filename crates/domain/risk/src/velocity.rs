@@ -202,6 +202,8 @@ pub struct VelocityCounts {
     pub alarm_challenges: u32,
     /// Those of them that were passed, and paid.
     pub alarm_passes: u32,
+    /// Those of them that were passed and nobody paid by: verified for nothing, or held for a person.
+    pub alarm_verifications: u32,
     /// Euro cents of all tries.
     pub amount_cents: u64,
 }
@@ -215,6 +217,7 @@ impl VelocityCounts {
             blocks: self.blocks.saturating_add(other.blocks),
             alarm_challenges: self.alarm_challenges.saturating_add(other.alarm_challenges),
             alarm_passes: self.alarm_passes.saturating_add(other.alarm_passes),
+            alarm_verifications: self.alarm_verifications.saturating_add(other.alarm_verifications),
             amount_cents: self.amount_cents.saturating_add(other.amount_cents),
         }
     }

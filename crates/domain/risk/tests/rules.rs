@@ -45,6 +45,8 @@ fn the_text_of_rules_makes_them_again() {
         "[weights]\nNEW_SHOPPER = 0\nAUTHENTICATED = -100\n[velocity]\nCARD_TRIES_HOUR = [0, 1]\nIP_DECLINES_HOUR = [9, 0]\n",
         "[rules]\nA = 'not NEW_SHOPPER and CARD_COUNTRY = US and IP_COUNTRY not_in AT,DE and SCHEME != AMEX then BLOCK'\n",
         "B = \"FUNDING = PREPAID and AMOUNT < 5 EUR and DEVICE_TRIES_DAY > 3 and IP_COUNTRY in US then CHALLENGE\"\n",
+        "[exemptions]\nONE_LEG_OUT = 'ON'\nLOW_VALUE = '30.00 EUR'\n",
+        "[outside]\nWEIGHT = 40\nDEFAULT = 7\n",
         "[disposable]\nEMAIL_DOMAINS = ['Spam.Example']\n",
         "[allow]\nPROFILES = ['it''s', \"o'hara\", 'back\\slash', 'quote\"']\nNETWORKS = [\"203.0.113.0/24\", \"2001:db8::/32\"]\n",
         "[block]\nEMAILS = ['A@b.example']\nCARD_COUNTRIES = ['KP']\n"
@@ -61,6 +63,11 @@ fn the_text_of_rules_makes_them_again() {
         "CARD_TRIES_HOUR = [0, 1]",
         "A = \"not NEW_SHOPPER and CARD_COUNTRY in US and IP_COUNTRY not_in AT,DE and SCHEME != AMEX then BLOCK\"",
         "B = \"FUNDING = PREPAID and AMOUNT < 5.00 EUR and DEVICE_TRIES_DAY > 3 and IP_COUNTRY in US then CHALLENGE\"",
+        "ONE_LEG_OUT = \"ON\"",
+        "WEIGHT = 40",
+        "DEFAULT = 7",
+        "LOW_VALUE = \"30.00 EUR\"",
+        "TRANSACTION_RISK_ANALYSIS = \"OFF\"",
         "PROFILES = ['back\\slash', \"o'hara\", 'quote\"']",
         "NETWORKS = [\"2001:db8::/32\", \"203.0.113.0/24\"]",
         "EMAILS = [\"a@b.example\"]",
@@ -151,6 +158,23 @@ fn every_mistake_has_its_line_and_column() {
     refused("[limits]\nALARM_DECLINES = 0", 2, 18, "must be a whole number, 1 to");
     refused("[limits]\nRETURNING_DAYS = -1", 2, 18, "must be a whole number, 0 to 36500");
     refused("[limits]\nDEPTH = 1", 2, 1, "is no limit; there are LARGE_AMOUNT,");
+    refused(
+        "[exemptions]\nMERCHANT_INITIATED = 'ON'",
+        2,
+        1,
+        "needs no rule: each payment that a merchant begins is one",
+    );
+    refused("[exemptions]\nCORPORATE = 'ON'", 2, 1, "is no exemption from strong authentication; there are");
+    refused("[exemptions]\nLOW_VALUE = 30", 2, 13, "must be a text in quotation marks");
+    for value in ["ON", "30.01 EUR", "0.00 EUR", "1.00 USD", "off"] {
+        let file = format!("[exemptions]\nLOW_VALUE = '{value}'");
+        refused(&file, 2, 13, "must be an amount up to \"30.00 EUR\", or \"OFF\"");
+    }
+    refused("[exemptions]\nTRANSACTION_RISK_ANALYSIS = '500.01 EUR'", 2, 29, "must be an amount up to \"500.00 EUR\"");
+    refused("[exemptions]\nONE_LEG_OUT = '30.00 EUR'", 2, 15, "must be \"ON\", or \"OFF\"");
+    refused("[outside]\nWEIGHT = 101", 2, 10, "must be a whole number, 0 to 100");
+    refused("[outside]\nDEFAULT = -1", 2, 11, "must be a whole number, 0 to 100");
+    refused("[outside]\nSCORE = 1", 2, 1, "is no number of the outside score; there are WEIGHT, DEFAULT");
     refused("[disposable]\nDOMAINS = ['a.example']", 2, 1, "this section has EMAIL_DOMAINS alone");
     refused("[disposable]\nEMAIL_DOMAINS = ['a@b.example']", 2, 18, "must be a domain such as example.com");
     refused("[disposable]\nEMAIL_DOMAINS = ['example']", 2, 18, "must be a domain such as example.com");

@@ -235,6 +235,25 @@ fn an_alarm_lasts_while_hardly_anybody_passes_its_challenges() {
     ] {
         assert_eq!(screened(&built_in, challenged(challenges, passes)), is_alarm, "{passes} of {challenges}");
     }
+    // What was passed for nothing neither shortens an alarm nor keeps it alive, and hides no decline.
+    let verified = |challenges: u32, passes, alarm_verifications| VelocityCounts {
+        alarm_verifications,
+        ..challenged(challenges + alarm_verifications, passes)
+    };
+    for verifications in [0, 5, 5_000] {
+        for (is_alarm, challenges, passes) in [(true, 12, 3), (false, 12, 4), (false, 11, 0), (true, 12, 0)] {
+            let counts = verified(challenges, passes, verifications);
+            assert_eq!(screened(&built_in, counts), is_alarm, "{passes} of {challenges} beside {verifications}");
+        }
+        let declined = |declines| VelocityCounts {
+            tries: 100 + verifications,
+            declines,
+            alarm_challenges: verifications,
+            alarm_verifications: verifications,
+            ..VelocityCounts::default()
+        };
+        assert!(screened(&built_in, declined(29)) && !screened(&built_in, declined(28)), "{verifications}");
+    }
     let later = rules("[limits]\nALARM_DECLINES = 20");
     assert!(!screened(&later, challenged(19, 0)) && screened(&later, challenged(20, 0)));
     // What nobody passed hides no decline: of 100 tries that were heard of 29 are too many.

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_risk::{
-    Decision, FactText, Facts, ReasonCode, Rules, RulesFile, Score, Screening, VelocityCounts, VelocityKey,
-    VelocitySum, VelocityWindow,
+    Decision, ExemptedPayments, FactText, Facts, OutsideScore, ReasonCode, Rules, RulesFile, Score, Screening,
+    VelocityCounts, VelocityKey, VelocitySum, VelocityWindow,
 };
 
 fn facts() -> Facts {
@@ -48,11 +48,45 @@ fn a_screening_is_what_it_was() {
 #[test]
 fn what_only_an_alarm_counts_stands_there_where_it_was_counted() {
     let mut facts = Facts::default();
-    let counts = VelocityCounts { alarm_challenges: 3, alarm_passes: 2, ..VelocityCounts::default() };
+    let counts =
+        VelocityCounts { alarm_challenges: 3, alarm_passes: 2, alarm_verifications: 1, ..VelocityCounts::default() };
     facts.velocity.set(VelocityKey::Merchant, VelocityWindow::Hour, VelocitySum { counts, cards: 0 });
     let json = serde_json::to_string(&facts).unwrap();
-    assert!(json.contains(r#""Blocks":0,"AlarmChallenges":3,"AlarmPasses":2,"Cards":0"#), "{json}");
+    assert!(
+        json.contains(r#""Blocks":0,"AlarmChallenges":3,"AlarmPasses":2,"AlarmVerifications":1,"Cards":0"#),
+        "{json}"
+    );
     assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
+}
+
+#[test]
+fn an_exemption_stands_there_where_one_is_asked_for() {
+    let file = RulesFile::parse("[exemptions]\nLOW_VALUE = '30.00 EUR'").unwrap();
+    let rules = Rules::built_in().with(&file).unwrap();
+    let exempted = Some(ExemptedPayments { payments: 2, amount_cents: 3_00 });
+    let facts =
+        Facts { amount_cents: Some(4_00), scheme: "VISA".parse().ok(), exempted, is_stored: false, ..Facts::default() };
+    let screening = rules.screen(facts.clone());
+    let json = serde_json::to_string(&screening).unwrap();
+    for part in [r#","Exemption":"LOW_VALUE","#, r#","Exempted":{"Payments":2,"AmountCents":300}}"#] {
+        assert!(json.contains(part), "{json}");
+    }
+    assert_eq!(serde_json::from_str::<Screening>(&json).unwrap(), screening);
+    let plain = serde_json::to_string(&Rules::built_in().screen(Facts { exempted: None, ..facts.clone() })).unwrap();
+    assert!(!plain.contains("Exempt") && !plain.contains("IsStored"), "a program of before reads it: {plain}");
+    let stored = Facts { is_stored: true, ..facts };
+    assert_eq!(serde_json::from_str::<Facts>(&serde_json::to_string(&stored).unwrap()).unwrap(), stored);
+}
+
+#[test]
+fn a_score_from_outside_stands_there_where_one_was_asked_for() {
+    let outside = OutsideScore { score: Score::try_from(73).ok(), reasons: vec!["PROXY".parse().unwrap()] };
+    let facts = Facts { outside: Some(outside), ..Facts::default() };
+    let json = serde_json::to_string(&facts).unwrap();
+    assert!(json.contains(r#","Outside":{"Score":73,"Reasons":["PROXY"]}"#), "{json}");
+    assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
+    assert!(serde_json::from_str::<Facts>(&json.replace("PROXY", "a proxy")).is_err());
+    assert!(!serde_json::to_string(&Facts::default()).unwrap().contains("Outside"));
 }
 
 #[test]

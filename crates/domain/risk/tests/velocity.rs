@@ -7,8 +7,15 @@ use dropin_kernel::Timestamp;
 use dropin_risk::{VelocityCounts, VelocityMeasure, VelocitySum, VelocityWindow};
 use proptest::prelude::*;
 
-const ONE: VelocityCounts =
-    VelocityCounts { tries: 1, declines: 2, blocks: 3, alarm_challenges: 5, alarm_passes: 6, amount_cents: 4 };
+const ONE: VelocityCounts = VelocityCounts {
+    tries: 1,
+    declines: 2,
+    blocks: 3,
+    alarm_challenges: 5,
+    alarm_passes: 6,
+    alarm_verifications: 7,
+    amount_cents: 4,
+};
 
 /// Whether a try at `at` counts at `now`.
 fn counts(window: VelocityWindow, at: Timestamp, now: Timestamp) -> bool {
@@ -56,6 +63,7 @@ proptest! {
             blocks: 3 * number,
             alarm_challenges: 5 * number,
             alarm_passes: 6 * number,
+            alarm_verifications: 7 * number,
             amount_cents: 4 * u64::from(number),
         };
         prop_assert_eq!(sum, expected);
@@ -89,6 +97,7 @@ fn counts_have_an_end() {
         blocks: u32::MAX,
         alarm_challenges: u32::MAX,
         alarm_passes: u32::MAX,
+        alarm_verifications: u32::MAX,
         amount_cents: u64::MAX,
     };
     assert_eq!(full.plus(ONE), full);

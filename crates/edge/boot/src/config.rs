@@ -194,7 +194,11 @@ fn report(command: &Command, matches: &ArgMatches, file: &Table) -> String {
 
 /// The setting that says where a secret stands, and the variable that holds it otherwise and is no setting itself.
 fn secret_beside(name: &str) -> Option<&'static str> {
-    (name == "processor_key_file").then_some("PROCESSOR_KEY")
+    match name {
+        "processor_key_file" => Some("PROCESSOR_KEY"),
+        "screening_score_key_file" => Some("DROPIN_SCREENING_SCORE_KEY"),
+        _ => None,
+    }
 }
 
 /// JSON's quotation is one of TOML's.

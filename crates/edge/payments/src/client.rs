@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dropin_boot::ProcessorKind;
-use dropin_ports::{Metric, MetricSource, Processor, ProcessorJournal, StoredCredentialList};
+use dropin_ports::{Metric, MetricSource, Processor, ProcessorDisputes, ProcessorJournal, StoredCredentialList};
 use dropin_processor_http::HttpProcessor;
 use dropin_processor_stripe::{KeyCheck, StripeProcessor};
 use dropin_processor_transport::{ProcessorConfig, ProcessorConfigError, ProcessorKey};
@@ -61,6 +61,14 @@ impl ProcessorClient {
 
     /// Its list of stored cards, where it has one.
     pub fn credential_list(&self) -> Option<Arc<dyn StoredCredentialList>> {
+        match self {
+            Self::Sandbox(client) => Some(Arc::new(client.clone())),
+            Self::Stripe(_) => None,
+        }
+    }
+
+    /// Its disputes, where it tells of them.
+    pub fn disputes(&self) -> Option<Arc<dyn ProcessorDisputes>> {
         match self {
             Self::Sandbox(client) => Some(Arc::new(client.clone())),
             Self::Stripe(_) => None,

@@ -14,9 +14,10 @@ use dropin_boot::{
 };
 use dropin_catalogue::Catalogue;
 use dropin_kernel::ProcessorId;
-use dropin_ports::{CredentialVault, Processor};
+use dropin_ports::{CredentialVault, Processor, Secrets};
 use dropin_processor_transport::{CallLimits, ProcessorBreakerRules, ProcessorConfig};
 use dropin_usecases::access::KnownMerchants;
+use dropin_usecases::disputes::{DisputeProcessor, Disputes};
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::screening::PaymentScreening;
 
@@ -123,6 +124,18 @@ pub async fn payments(
         processors: Default::default(),
         timing: Timing::default(),
         screening,
+    }
+}
+
+/// Disputes at these processors, with the master key that seals evidence. Without a processor, answers are left to the settler.
+pub fn disputes(context: &Context, processors: Vec<DisputeProcessor>, secrets: Arc<dyn Secrets>) -> Disputes {
+    Disputes {
+        store: context.store.clone(),
+        orders: context.store.clone(),
+        processors,
+        secrets,
+        clock: context.clock.clone(),
+        ids: context.ids.clone(),
     }
 }
 

@@ -10,6 +10,8 @@ use dropin_ports::{
     MetricSource, MetricValues, OperationQuery, Processor, ProcessorJournal, ProcessorReply, Readiness, RefundRequest,
     Registration, StatusReply, StoredCredential, StoredCredentialList, VoidRequest,
 };
+use dropin_processor_transport::ProcessorKey;
+use dropin_usecases::disputes::DisputeProcessor;
 
 use crate::client::ProcessorClient;
 
@@ -53,6 +55,18 @@ impl ProcessorRouter {
     /// The list of stored cards of the deployment's processor; `None` as for [`ProcessorRouter::journal`].
     pub fn credential_list(&self) -> Option<Arc<dyn StoredCredentialList>> {
         self.others.is_empty().then(|| self.main.client.credential_list()).flatten()
+    }
+
+    /// The key that the main processor knows us by.
+    pub fn key(&self) -> Arc<ProcessorKey> {
+        self.main.client.key()
+    }
+
+    /// The disputes of those that tell of them.
+    pub fn disputes(&self) -> Vec<DisputeProcessor> {
+        let of =
+            |one: &NamedProcessor| one.client.disputes().map(|api| DisputeProcessor { name: one.id.to_string(), api });
+        self.all().filter_map(of).collect()
     }
 
     fn find(&self, id: Option<&ProcessorId>) -> Result<&NamedProcessor, String> {

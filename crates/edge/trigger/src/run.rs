@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::{ContractId, EventId, OrderId, PaymentId, SessionId};
+use dropin_kernel::{ContractId, EventId, MerchantId, OrderId, PaymentId, SessionId};
+use dropin_order::DisputeAnswerKind;
 use dropin_ports::{
-    AccessStore, Acting, Clock, IdSource, NotificationFilter, NotificationQuery, NotificationStore, StoreError,
-    StoredResponse,
+    AccessStore, Acting, Clock, IdSource, NotificationFilter, NotificationQuery, NotificationStore, ScreeningStore,
+    StoreError, StoredResponse,
 };
+use dropin_risk::{Facts, Rules, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
 use dropin_session::Session;
 use dropin_usecases::access::Caller;
 use dropin_usecases::idempotency::{IdempotentOutcome, Reply};
 use dropin_usecases::payments::Payments;
+use dropin_usecases::screening::alarm_event;
 use dropin_usecases::sessions::Sessions;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
@@ -67,6 +70,8 @@ pub struct EventTrigger {
     pub caller: Caller,
     /// Where the event is seen to have happened.
     pub notifications: Arc<dyn NotificationStore>,
+    /// Where a merchant's alarm is noted.
+    pub screening: Arc<dyn ScreeningStore>,
     /// Creates the Session that shall expire, since no request can ask for a life that short.
     pub sessions: Sessions,
     /// The time.
@@ -116,6 +121,8 @@ pub enum TriggeredPayment {
     },
     /// A contract.
     Contract(ContractId),
+    /// All of a merchant's payments.
+    Merchant(MerchantId),
 }
 
 impl EventTrigger {
@@ -158,6 +165,11 @@ impl EventTrigger {
                 let notification = self.wait_for(event, contract.into()).await?;
                 Ok(TriggeredEvent { event, notification, payment: TriggeredPayment::Contract(contract) })
             }
+            Way::Alarm => {
+                let merchant = self.raise_alarm().await?;
+                let notification = self.wait_for(event, PaymentId::new(merchant.uuid())).await?;
+                Ok(TriggeredEvent { event, notification, payment: TriggeredPayment::Merchant(merchant) })
+            }
         }
     }
 
@@ -196,6 +208,25 @@ impl EventTrigger {
                 self.wait_for("ORDER_PROCESSED", session.into()).await?;
                 self.of_order(session, "refund", json!({ "RefundReference": "trigger" })).await.map(drop)
             }
+            FinalStep::AnswerDispute(kind) => {
+                self.wait_for("DISPUTE_OPENED", session.into()).await?;
+                let order = self.order_of(session).await?;
+                let disputes = format!("/v1/order/{order}/dispute");
+                let opened = self.service.call("GET", &disputes, None).await?;
+                let id = opened["Disputes"][0]["DisputeId"]
+                    .as_str()
+                    .ok_or_else(|| format!("the Order {order} has no dispute"))?;
+                match kind {
+                    DisputeAnswerKind::Accept => {
+                        self.service.call("POST", &format!("{disputes}/{id}/accept"), None).await?
+                    }
+                    DisputeAnswerKind::Evidence => {
+                        let path = format!("{disputes}/{id}/evidence");
+                        self.service.post_field(&path, "Text", "Handed in for a trial.").await?
+                    }
+                };
+                Ok(())
+            }
             FinalStep::Review { approve } => {
                 let order: OrderId = self.order_of(session).await?.parse().map_err(TriggerError::other)?;
                 let SandboxProcessorAccess { payments, by, reviewer, .. } = self.processor()?;
@@ -225,6 +256,21 @@ impl EventTrigger {
         let order = self.order_of(session).await?;
         let body = Some(&body).filter(|body| **body != json!({}));
         Ok(self.service.call("POST", &format!("/v1/order/{order}/{what}"), body).await?)
+    }
+
+    /// Notes an alarm of the merchant's, as screening does.
+    async fn raise_alarm(&self) -> Result<MerchantId, TriggerError> {
+        let counts = VelocityCounts { tries: 20, declines: 20, ..VelocityCounts::default() };
+        let mut facts = Facts::default();
+        facts.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 20 });
+        let (merchant, screening) = (self.caller.merchant.id, Rules::built_in().screen(facts));
+        let event = alarm_event(&*self.ids, merchant, &screening, self.clock.now());
+        match self.screening.note_alarm(event).await? {
+            true => Ok(merchant),
+            false => Err(TriggerError::other(format_args!(
+                "an alarm of merchant {merchant} lasts already: try again 10 minutes after it was seen last"
+            ))),
+        }
     }
 
     /// Creates a Session by the service's own use case, for this merchant but with a short life; the settler ends it like any other.

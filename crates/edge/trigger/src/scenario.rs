@@ -1,6 +1,7 @@
 //! What leads to each event.
 
 use dropin_access::Permission;
+use dropin_order::DisputeAnswerKind;
 
 /// How one event is made to happen.
 #[derive(Debug)]
@@ -19,6 +20,8 @@ pub(crate) enum Way {
     Session(Payment),
     /// The merchant's server has a shopper's card stored.
     Contract(ContractStep),
+    /// Screening notes that the merchant's declines jump.
+    Alarm,
 }
 
 /// How a Session is paid.
@@ -64,11 +67,14 @@ pub enum TestCard {
     RefuseCapture,
     /// Paid; a refund fails.
     FailRefund,
+    /// Paid, then disputed.
+    Dispute,
 }
 
 impl TestCard {
     /// Every one.
-    pub const ALL: [Self; 5] = [Self::Pay, Self::Decline, Self::Review, Self::RefuseCapture, Self::FailRefund];
+    pub const ALL: [Self; 6] =
+        [Self::Pay, Self::Decline, Self::Review, Self::RefuseCapture, Self::FailRefund, Self::Dispute];
 
     /// The number, without spaces.
     pub const fn number(self) -> &'static str {
@@ -78,6 +84,7 @@ impl TestCard {
             Self::Review => "4000000000009235",
             Self::RefuseCapture => "4000000000000341",
             Self::FailRefund => "4000000000005126",
+            Self::Dispute => "4000000000000259",
         }
     }
 }
@@ -96,6 +103,8 @@ pub(crate) enum FinalStep {
     Cancel,
     /// The merchant pays all of it back.
     Refund,
+    /// The merchant's server answers the dispute that the card leads to.
+    AnswerDispute(DisputeAnswerKind),
     /// A reviewer approves or declines.
     Review {
         approve: bool,
@@ -103,6 +112,7 @@ pub(crate) enum FinalStep {
 }
 
 const PAY: Pays = Pays::Card(TestCard::Pay);
+const DISPUTED: Pays = Pays::Card(TestCard::Dispute);
 const HELD: Pays = Pays::Card(TestCard::Review);
 
 /// One for each event that there is.
@@ -168,6 +178,27 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         Pays::Card(TestCard::FailRefund),
         FinalStep::Refund,
     ),
+    scenario(
+        "DISPUTE_OPENED",
+        "pays with a card that is disputed a few seconds later",
+        true,
+        DISPUTED,
+        FinalStep::None,
+    ),
+    scenario(
+        "DISPUTE_UPDATED",
+        "pays with a card that is disputed; hands in evidence",
+        true,
+        DISPUTED,
+        FinalStep::AnswerDispute(DisputeAnswerKind::Evidence),
+    ),
+    scenario(
+        "DISPUTE_CLOSED",
+        "pays with a card that is disputed; accepts the dispute",
+        true,
+        DISPUTED,
+        FinalStep::AnswerDispute(DisputeAnswerKind::Accept),
+    ),
     contract("CONTRACT_OPENED", "stores a card with openContract", ContractStep::Open),
     contract("CONTRACT_EXPIRING", "stores a card that ends this month", ContractStep::CardEndsSoon),
     contract(
@@ -176,6 +207,11 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         ContractStep::RefusedCharge,
     ),
     contract("CONTRACT_CLOSED", "stores a card; closes the contract", ContractStep::Close),
+    TriggerScenario {
+        event: "SCREENING_ALARM_RAISED",
+        does: "notes an alarm as screening does after 20 declined tries; no payment is made",
+        way: Way::Alarm,
+    },
 ];
 
 const fn scenario(
@@ -201,6 +237,8 @@ impl TriggerScenario {
         Permission::OrderRefund,
         Permission::Checkout,
         Permission::ContractWrite,
+        Permission::DisputeRead,
+        Permission::DisputeWrite,
     ];
 
     /// What leads to this event; `None` where there is no such event.

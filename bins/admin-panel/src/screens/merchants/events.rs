@@ -102,6 +102,9 @@ fn run_row(run: &EventRun, merchant: MerchantId) -> RunRow {
                 TriggeredPayment::Contract(contract) => {
                     vec![link(t.contract, format!("/contracts/{contract}?merchant={merchant}"))]
                 }
+                TriggeredPayment::Merchant(merchant) => {
+                    vec![link(t.screening, format!("/merchants/{merchant}/screening"))]
+                }
             };
             links.push(link(t.notification, format!("/notifications/{}", happened.notification)));
             (show::badge("good", t.happened), links, String::new())

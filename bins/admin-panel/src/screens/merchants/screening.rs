@@ -3,9 +3,9 @@
 use askama::Template;
 use dropin_kernel::{MerchantId, OrderId};
 use dropin_ports::MerchantScreeningRules;
-use dropin_risk::{Decision, Mistakes, Rules, RulesFile};
+use dropin_risk::{Decision, Mistakes, Rules, RulesFile, ScreeningReport};
 use dropin_usecases::access::{MerchantAccount, MerchantScreening, ScreeningRulesError};
-use dropin_usecases::screening::{MAX_DRY_RUN, dry_run_screening};
+use dropin_usecases::screening::{MAX_DRY_RUN, MAX_REPORTED, dry_run_screening, report_screening};
 
 use super::{load, merchants};
 use crate::guard::Answer;
@@ -23,6 +23,8 @@ pub(crate) const MAX_FORM_BYTES: usize = 4 * RulesFile::MAX_BYTES;
 
 /// How far back rules may be tried, in days.
 const DAYS: &[u32] = &[1, 7, 30, 90];
+/// How far back it is told how well each reason did, in days.
+const REPORTED_DAYS: u32 = 90;
 /// Most payments that are listed one by one.
 const MAX_LISTED: usize = 20;
 
@@ -51,6 +53,21 @@ struct Tried {
     rows: Vec<ChangeRow>,
 }
 
+/// How well each reason told fraud from legitimate payments.
+struct Measured {
+    told: String,
+    is_cut: bool,
+    rows: Vec<MeasuredRow>,
+}
+
+struct MeasuredRow {
+    reason: String,
+    fraud: u64,
+    legitimate: u64,
+    precision: u64,
+    recall: u64,
+}
+
 #[derive(Template)]
 #[template(path = "merchant_screening.html")]
 struct ScreeningPage {
@@ -70,6 +87,7 @@ struct ScreeningPage {
     /// The text that is kept, where it is not the one in the form.
     kept: Option<String>,
     tried: Option<Tried>,
+    measured: Measured,
     wrong: Vec<String>,
 }
 
@@ -78,13 +96,16 @@ struct Current {
     account: MerchantAccount,
     own: MerchantScreeningRules,
     of_deployment: std::sync::Arc<Rules>,
+    report: ScreeningReport,
 }
 
 async fn current(request: &PanelRequest) -> Result<Current, Refusal> {
     let account = load(request).await?;
     let own = request.deps.access.find_screening_rules(account.merchant.id).await?;
     let own = own.ok_or(Refusal::NotFound("merchant"))?;
-    Ok(Current { account, own, of_deployment: request.deps.screening_rules.of_deployment() })
+    let deps = &request.deps;
+    let report = report_screening(&*deps.screenings, account.merchant.id, REPORTED_DAYS, deps.clock.now()).await?;
+    Ok(Current { account, own, of_deployment: deps.screening_rules.of_deployment(), report })
 }
 
 impl Current {
@@ -102,7 +123,7 @@ fn typed(request: &PanelRequest) -> Option<String> {
 
 /// The page; of a form it shows what was typed.
 fn page_of(request: &PanelRequest, current: &Current, tried: Option<Tried>, wrong: Vec<String>) -> ScreeningPage {
-    let Current { account, own, of_deployment } = current;
+    let Current { account, own, of_deployment, report } = current;
     let merchant = &account.merchant;
     let is_posted = request.fields.pairs().iter().any(|(name, _)| name == "rules");
     let text = if is_posted { typed(request) } else { own.text.clone() };
@@ -125,8 +146,25 @@ fn page_of(request: &PanelRequest, current: &Current, tried: Option<Tried>, wron
         fingerprint: fingerprint.to_string(),
         unusable,
         tried,
+        measured: measured(report),
         wrong,
     }
+}
+
+fn measured(report: &ScreeningReport) -> Measured {
+    let (decided, days) = (report.fraud + report.legitimate, texts().days_shown(REPORTED_DAYS));
+    let told = match decided {
+        0 => texts().reasons_measured_none(days),
+        decided => texts().reasons_measured_of(decided, days, report.fraud),
+    };
+    let rows = report.reasons.iter().map(|reason| MeasuredRow {
+        reason: show::reason(&reason.code),
+        fraud: reason.fraud,
+        legitimate: reason.legitimate,
+        precision: reason.precision(),
+        recall: report.recall(reason),
+    });
+    Measured { told, is_cut: u64::from(MAX_REPORTED) <= decided, rows: rows.collect() }
 }
 
 const fn switch(on: bool) -> &'static str {

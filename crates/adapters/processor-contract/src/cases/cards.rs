@@ -1,9 +1,11 @@
 use dropin_money::{Amount, Currency};
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{AuthorizeRequest, ProcessorReply};
+use dropin_risk::ScaExemption;
 
 use crate::asking::{
-    CHALLENGED, PLAIN, approved, authorize, authorized, card, declined, eur, is_approved, known, on_page, request,
+    ALWAYS_ASKS, CHALLENGED, PLAIN, approved, authorize, authorized, card, declined, eur, is_approved, known, on_page,
+    request,
 };
 use crate::harness::{Choice, ProcessorHarness};
 
@@ -62,6 +64,20 @@ pub async fn a_challenge_that_is_asked_for_is_shown(harness: &dyn ProcessorHarne
     harness.press(&page, Choice::Pay).await;
     let reply = asked.outcome(harness).await;
     assert_eq!(approved(&reply), Some((eur(5_00), false)), "{reply:?}");
+}
+
+pub async fn an_exemption_that_the_issuer_refuses_leads_to_the_page(harness: &dyn ProcessorHarness) {
+    let exemption = Some(ScaExemption::LowValue);
+    let (_, reply) = authorize(harness, AuthorizeRequest { exemption, ..request(card(PLAIN), eur(5_00)) }).await;
+    assert_eq!(approved(&reply), Some((eur(5_00), false)), "{reply:?}");
+    let asking = AuthorizeRequest { exemption, ..request(card(ALWAYS_ASKS), eur(5_00)) };
+    let (asked, page) = on_page(harness, asking).await;
+    harness.press(&page, Choice::Pay).await;
+    let reply = asked.outcome(harness).await;
+    assert_eq!(approved(&reply), Some((eur(5_00), false)), "{reply:?}");
+    let away = AuthorizeRequest { exemption, return_url: None, ..request(card(ALWAYS_ASKS), eur(5_00)) };
+    let (_, reply) = authorize(harness, away).await;
+    assert!(declined(&reply).is_some(), "{reply:?}");
 }
 
 pub async fn without_a_way_back_nobody_is_challenged(harness: &dyn ProcessorHarness) {

@@ -3,11 +3,10 @@ use dropin_contract::{ContractKind, DeclineCategory, StoredCredentialUse};
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{CredentialDeletion, DeleteCredentialRequest, ProcessorReply};
 
-use crate::asking::{PLAIN, approved, authorize, charge, declined, eur, is_approved, key, known, store, stored};
+use crate::asking::{
+    ALWAYS_ASKS, PLAIN, approved, authorize, charge, declined, eur, is_approved, key, known, store, stored,
+};
 use crate::harness::ProcessorHarness;
-
-/// Its issuer asks for the shopper at every payment.
-const ALWAYS_ASKS: &str = "4000002760003184";
 
 pub async fn a_card_is_stored_with_a_payment_and_charged_by_the_merchant(harness: &dyn ProcessorHarness) {
     let (opening, card) = store(harness, PLAIN, ContractKind::Recurring, 9_90).await;

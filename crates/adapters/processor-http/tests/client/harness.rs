@@ -105,6 +105,7 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
         return_url,
         country: Some("NL".to_owned()),
         challenge: false,
+        exemption: None,
     }
 }
 

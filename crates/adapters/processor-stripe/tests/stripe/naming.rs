@@ -28,6 +28,7 @@ pub(crate) fn request(method_data: PaymentMethodData, currency: Currency, minor:
         return_url: Some("https://shop.example/back".to_owned()),
         country: Some("NL".to_owned()),
         challenge: false,
+        exemption: None,
     }
 }
 

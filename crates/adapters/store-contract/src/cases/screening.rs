@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_kernel::{EventId, MerchantId, OrderId, PaymentId, Timestamp};
 use dropin_ports::{
-    CountedPaymentTry, HashedVelocityKey, KNOWN_SHOPPER_LIFETIME, NewPaymentTry, PaymentTryOutcome, StoreError,
-    VelocityHash,
+    ALARM_LASTS, CardAuthentication, CountableOutcome, CountedPaymentTry, EXEMPTED_LIFETIME, HashedVelocityKey,
+    KNOWN_SHOPPER_LIFETIME, NewEvent, NewPaymentTry, PaymentTryOutcome, StoreError, VelocityHash,
 };
 use dropin_risk::{
     FactText, Facts, IssuerChecks, Rules, Screening, ScreeningLabel, VelocityCounts, VelocityKey, VelocitySum,
@@ -48,7 +48,7 @@ impl Harness {
 
     async fn became(&self, order: OrderId, outcomes: &[PaymentTryOutcome]) {
         for outcome in outcomes {
-            assert_eq!(self.screening.count_outcome(order, *outcome, false).await, Ok(()));
+            assert_eq!(self.screening.count_outcome(order, CountableOutcome::plain(*outcome)).await, Ok(()));
         }
     }
 
@@ -206,29 +206,121 @@ pub async fn what_became_of_a_try_is_counted_in_its_order(harness: Arc<Harness>)
 pub async fn what_an_alarm_asks_for_is_no_decline_of_the_merchants(harness: Arc<Harness>) {
     use PaymentTryOutcome::{Authorized, Challenged, Declined, Paid};
     let merchant = harness.merchant().await.0.id;
-    for (number, (outcomes, declines, challenges, passes)) in (1..).zip([
-        (&[Challenged][..], 1, 1, 0),
-        (&[Challenged, Challenged], 1, 1, 0),
-        (&[Challenged, Declined], 1, 1, 0),
-        (&[Challenged, Paid], 0, 1, 1),
-        (&[Challenged, Authorized, Paid], 0, 1, 1),
+    for (number, (outcomes, declines, challenges, passes, verifications)) in (1..).zip([
+        (&[Challenged][..], 1, 1, 0, 0),
+        (&[Challenged, Challenged], 1, 1, 0, 0),
+        (&[Challenged, Declined], 1, 1, 0, 0),
+        (&[Challenged, Paid], 0, 1, 1, 0),
+        // Whoever verifies a card of their own for nothing ends no alarm.
+        (&[Challenged, Authorized], 0, 1, 0, 1),
+        (&[Challenged, Authorized, Paid], 0, 1, 0, 1),
         // What the issuer refused at once nobody was challenged for.
-        (&[Declined], 1, 0, 0),
-        (&[Paid], 0, 0, 0),
+        (&[Declined], 1, 0, 0, 0),
+        (&[Paid], 0, 0, 0, 0),
+        (&[Authorized], 0, 0, 0, 0),
     ]) {
         let keys = [key(VelocityKey::Device, number), key(VelocityKey::Merchant, number)];
         let order = harness.tried(merchant, at(0), &keys).await;
         for outcome in outcomes {
-            harness.screening.count_outcome(order, *outcome, true).await.unwrap();
+            let told = CountableOutcome { in_alarm: true, ..CountableOutcome::plain(*outcome) };
+            harness.screening.count_outcome(order, told).await.unwrap();
         }
         let [of_device, of_merchant] =
             [harness.counted(merchant, at(1), &keys[0]).await, harness.counted(merchant, at(1), &keys[1]).await];
         let plain = VelocityCounts { tries: 1, declines, amount_cents: 10, ..VelocityCounts::default() };
         assert_eq!(of_device, plain, "{outcomes:?}");
         let declines = if challenges == 0 { declines } else { 0 };
-        let expected = VelocityCounts { declines, alarm_challenges: challenges, alarm_passes: passes, ..plain };
+        let expected = VelocityCounts {
+            declines,
+            alarm_challenges: challenges,
+            alarm_passes: passes,
+            alarm_verifications: verifications,
+            ..plain
+        };
         assert_eq!(of_merchant, expected, "{outcomes:?}");
     }
+}
+
+pub async fn payments_under_an_exemption_count_until_somebody_authenticates(harness: Arc<Harness>) {
+    use CardAuthentication::{Authenticated, Exempted, Unchanged};
+    use PaymentTryOutcome::{Authorized, Declined, Paid};
+    let merchant = harness.merchant().await.0.id;
+    let (card, device) = (key(VelocityKey::Card, 1), key(VelocityKey::Device, 2));
+    let keys = [card.clone(), device.clone()];
+    let told = async |order, outcome, authentication| {
+        let told = CountableOutcome { authentication, ..CountableOutcome::plain(outcome) };
+        harness.screening.count_outcome(order, told).await.unwrap();
+    };
+    let seen = async |second, keys: &[HashedVelocityKey]| {
+        let counted = harness.count_try(&new_try(merchant, at(second), keys)).await.exempted;
+        counted.map(|exempted| (exempted.payments, exempted.amount_cents))
+    };
+    assert_eq!(seen(0, &keys).await, Some((0, 0)));
+    assert_eq!(seen(0, &keys[1..]).await, None, "nobody knows which card");
+    let first = harness.tried(merchant, at(0), &keys).await;
+    told(first, Paid, Exempted(4_00)).await;
+    told(first, Paid, Exempted(4_00)).await;
+    let second = harness.tried(merchant, at(1), &keys).await;
+    told(second, Authorized, Exempted(5_00)).await;
+    told(second, Declined, Exempted(5_00)).await;
+    let plain = harness.tried(merchant, at(2), &keys).await;
+    told(plain, Paid, Unchanged).await;
+    assert_eq!(seen(3, &keys).await, Some((2, 9_00)), "each approval once");
+    assert_eq!(seen(3, &[key(VelocityKey::Card, 3)]).await, Some((0, 0)), "another card");
+    // It outlasts every window and the rotation of the key.
+    let new_card = rotated(&card, 11);
+    harness.screening.purge_screening(at(3 * DAY), at(0), 100).await.unwrap();
+    assert_eq!(seen(3 * DAY, std::slice::from_ref(&new_card)).await, Some((2, 9_00)));
+    let newest = [HashedVelocityKey { former: vec![], ..new_card }];
+    let third = harness.tried(merchant, at(3 * DAY), &newest).await;
+    told(third, Paid, Exempted(1)).await;
+    assert_eq!(seen(4 * DAY, &newest).await, Some((3, 9_01)));
+    let fourth = harness.tried(merchant, at(4 * DAY), &newest).await;
+    told(fourth, Paid, Authenticated).await;
+    assert_eq!(seen(4 * DAY, &newest).await, Some((0, 0)), "the shopper authenticated");
+    let fifth = harness.tried(merchant, at(4 * DAY), &newest).await;
+    told(fifth, Paid, Exempted(7)).await;
+    let lifetime = EXEMPTED_LIFETIME.as_secs();
+    harness.screening.purge_screening(at(4 * DAY + lifetime - 60), at(0), 100).await.unwrap();
+    assert_eq!(harness.count("velocity_count", "kind = 'CARD' AND hash IS NOT NULL"), 1, "the others are over");
+    assert_eq!(seen(4 * DAY + lifetime - 60, &newest).await, Some((1, 7)));
+    assert_eq!(seen(4 * DAY + lifetime + 60, &newest).await, Some((0, 0)));
+}
+
+pub async fn an_alarm_is_raised_and_notified_once(harness: Arc<Harness>) {
+    let [merchant, other] = [harness.merchant().await.0.id, harness.merchant().await.0.id];
+    let event = |merchant: MerchantId, second| NewEvent {
+        id: EventId::new(fresh()),
+        merchant_id: merchant,
+        payment_id: PaymentId::new(merchant.uuid()),
+        event_type: "SCREENING_ALARM_RAISED",
+        body: b"{\"EventType\":\"SCREENING_ALARM_RAISED\"}".to_vec(),
+        at: at(second),
+    };
+    let seen_at_once: Vec<_> = (0..16)
+        .map(|_| {
+            let (store, event) = (harness.screening.clone(), event(merchant, 0));
+            tokio::spawn(async move { store.note_alarm(event).await.unwrap() })
+        })
+        .collect();
+    let mut raised = 0;
+    for one in seen_at_once {
+        raised += usize::from(one.await.unwrap());
+    }
+    let told = || harness.count("outbox_event", &format!("payment_id = '{merchant}'"));
+    assert_eq!((raised, told()), (1, 1));
+    let note = async |merchant, second| harness.screening.note_alarm(event(merchant, second)).await.unwrap();
+    assert!(note(other, 0).await, "each merchant has its own");
+    // It lasts as long as it is seen, and a clock that is behind ends nothing early.
+    let lasts = ALARM_LASTS.as_secs();
+    assert_eq!([note(merchant, lasts - 1).await, note(merchant, 1).await], [false, false]);
+    assert_eq!([note(merchant, 2 * lasts - 2).await, note(merchant, 3 * lasts - 3).await], [false, false]);
+    assert_eq!(told(), 1);
+    assert!(note(merchant, 4 * lasts - 3).await, "it was not seen for so long");
+    assert_eq!(told(), 2);
+    let sequences =
+        format!("payment_id = '{merchant}' AND sequence IN (1, 2) AND event_type = 'SCREENING_ALARM_RAISED'");
+    assert_eq!(harness.count("outbox_event", &sequences), 2);
 }
 
 pub async fn counts_of_merchants_are_apart(harness: Arc<Harness>) {
@@ -272,7 +364,8 @@ pub async fn tries_at_once_each_hear_of_those_before(harness: Arc<Harness>) {
         .into_iter()
         .map(|order| {
             let store = harness.screening.clone();
-            tokio::spawn(async move { store.count_outcome(order, PaymentTryOutcome::Declined, false).await.unwrap() })
+            let declined = CountableOutcome::plain(PaymentTryOutcome::Declined);
+            tokio::spawn(async move { store.count_outcome(order, declined).await.unwrap() })
         })
         .collect();
     for one in declined {
@@ -334,8 +427,15 @@ fn facts(amount_cents: u64) -> Facts {
         issuer: IssuerChecks { code_matches: Some(false), ..IssuerChecks::default() },
         ..Facts::default()
     };
-    let counts =
-        VelocityCounts { tries: 9, declines: 8, blocks: 7, alarm_challenges: 4, alarm_passes: 3, amount_cents: 6 };
+    let counts = VelocityCounts {
+        tries: 9,
+        declines: 8,
+        blocks: 7,
+        alarm_challenges: 4,
+        alarm_passes: 3,
+        alarm_verifications: 2,
+        amount_cents: 6,
+    };
     facts.velocity.set(VelocityKey::Device, VelocityWindow::TenMinutes, VelocitySum { counts, cards: 5 });
     facts
 }

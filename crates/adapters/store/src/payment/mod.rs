@@ -25,6 +25,7 @@ use crate::worker_pool::TxOutcome;
 use crate::{append_only, audit_log, idempotency};
 
 pub(crate) use operation::tries;
+pub(crate) use order::apply as apply_order;
 pub(crate) use prepare::{EligiblePreparation, Preparation};
 pub(crate) use settle::{EligibleSettlement, Settling};
 

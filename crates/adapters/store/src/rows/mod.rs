@@ -4,6 +4,7 @@ mod access;
 mod bank;
 mod billing;
 mod contract;
+mod dispute;
 mod methods;
 mod operation;
 mod order;
@@ -18,6 +19,7 @@ pub(crate) use access::{
 };
 pub(crate) use billing::ProfileRow;
 pub(crate) use contract::ContractRow;
+pub(crate) use dispute::{AnswerRow, DisputeRow};
 pub(crate) use methods::write as methods_document;
 pub(crate) use operation::{OpRow, read_kind, read_state};
 pub(crate) use order::{OrderRow, bank_document};

@@ -2,24 +2,21 @@
 
 use dropin_kernel::Timestamp;
 use dropin_ports::VelocityHash;
-use dropin_risk::{VelocityCounts, VelocityKey, VelocityWindow};
+use dropin_risk::{ExemptedPayments, VelocityCounts, VelocityKey, VelocityWindow};
 
-use super::counts::{CardTag, KeyCounts, minute};
+use super::counts::{CardTag, CountedExemptions, KeyCounts, minute};
 use crate::fault::{Fault, corrupt};
 
 const FORMAT: u8 = 1;
 /// Of counts that have those of alarms, too.
-const COUNTS_FORMAT: u8 = 2;
+const ALARMS_FORMAT: u8 = 2;
+/// Of counts that have those of verifications in alarms, too, and payments under an exemption.
+const EXEMPTIONS_FORMAT: u8 = 3;
 
 /// The counts as they are stored. Of each window the buckets follow each other by how many buckets lie between.
 pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
-    // Programs of before read the format without them.
-    let has_alarms = counts
-        .buckets
-        .values()
-        .flat_map(|buckets| buckets.values())
-        .any(|counted| counted.alarm_challenges != 0 || counted.alarm_passes != 0);
-    let mut bytes = vec![if has_alarms { COUNTS_FORMAT } else { FORMAT }];
+    let format = format_of(counts);
+    let mut bytes = vec![format];
     for window in VelocityWindow::ALL {
         let buckets = counts.buckets.get(&window);
         put(&mut bytes, buckets.map_or(0, |buckets| size(buckets.len())));
@@ -28,9 +25,15 @@ pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
             let number = number_of(window, *start);
             put(&mut bytes, number.wrapping_sub(before).cast_unsigned());
             before = number;
-            let of_alarms = [counted.alarm_challenges, counted.alarm_passes];
-            let of_alarms = of_alarms.into_iter().filter(|_| has_alarms);
-            for count in [counted.tries, counted.declines, counted.blocks].into_iter().chain(of_alarms) {
+            let all = [
+                counted.tries,
+                counted.declines,
+                counted.blocks,
+                counted.alarm_challenges,
+                counted.alarm_passes,
+                counted.alarm_verifications,
+            ];
+            for count in all.into_iter().take(counts_of(format)) {
                 put(&mut bytes, count.into());
             }
             put(&mut bytes, counted.amount_cents);
@@ -44,7 +47,37 @@ pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
         bytes.extend_from_slice(tag);
         put(&mut bytes, minutes(seen).wrapping_sub(first).cast_unsigned());
     }
+    if format == EXEMPTIONS_FORMAT {
+        put(&mut bytes, counts.exempted.map_or(0, |exempted| exempted.payments.payments.into()));
+        if let Some(CountedExemptions { payments, last }) = counts.exempted {
+            put(&mut bytes, payments.amount_cents);
+            put(&mut bytes, minutes(&last).cast_unsigned());
+        }
+    }
     bytes
+}
+
+/// The oldest format that holds them all: programs of before read what has nothing new.
+fn format_of(counts: &KeyCounts) -> u8 {
+    let has = |is_counted: fn(&VelocityCounts) -> bool| {
+        counts.buckets.values().flat_map(|buckets| buckets.values()).any(is_counted)
+    };
+    if counts.exempted.is_some() || has(|counted| counted.alarm_verifications != 0) {
+        EXEMPTIONS_FORMAT
+    } else if has(|counted| counted.alarm_challenges != 0 || counted.alarm_passes != 0) {
+        ALARMS_FORMAT
+    } else {
+        FORMAT
+    }
+}
+
+/// How many counts a bucket has beside its amount.
+const fn counts_of(format: u8) -> usize {
+    match format {
+        FORMAT => 3,
+        ALARMS_FORMAT => 5,
+        _ => 6,
+    }
 }
 
 /// Reads [`encode_counts`] back.
@@ -52,19 +85,26 @@ pub(super) fn decode_counts(bytes: &[u8]) -> Result<KeyCounts, Fault> {
     let read = |mut bytes: &[u8]| {
         let bytes = &mut bytes;
         let mut counts = KeyCounts::default();
-        let has_alarms = match byte(bytes)? {
-            FORMAT => false,
-            COUNTS_FORMAT => true,
-            _ => return None,
-        };
+        let format = byte(bytes).filter(|format| (FORMAT..=EXEMPTIONS_FORMAT).contains(format))?;
         for window in VelocityWindow::ALL {
             let mut before = 0_i64;
             for _ in 0..number(bytes)? {
                 before = before.wrapping_add(number(bytes)?.cast_signed());
-                let [tries, declines, blocks] = [small(bytes)?, small(bytes)?, small(bytes)?];
-                let [alarm_challenges, alarm_passes] = if has_alarms { [small(bytes)?, small(bytes)?] } else { [0; 2] };
+                let mut all = [0; 6];
+                for count in all.iter_mut().take(counts_of(format)) {
+                    *count = small(bytes)?;
+                }
+                let [tries, declines, blocks, alarm_challenges, alarm_passes, alarm_verifications] = all;
                 let amount_cents = number(bytes)?;
-                let counted = VelocityCounts { tries, declines, blocks, alarm_challenges, alarm_passes, amount_cents };
+                let counted = VelocityCounts {
+                    tries,
+                    declines,
+                    blocks,
+                    alarm_challenges,
+                    alarm_passes,
+                    alarm_verifications,
+                    amount_cents,
+                };
                 counts.buckets.entry(window).or_default().insert(start_of(window, before)?, counted);
             }
         }
@@ -74,6 +114,12 @@ pub(super) fn decode_counts(bytes: &[u8]) -> Result<KeyCounts, Fault> {
             *bytes = rest;
             let minute = first.wrapping_add(number(bytes)?.cast_signed());
             counts.cards.insert(*tag, start_of(VelocityWindow::TenMinutes, minute)?);
+        }
+        let payments = if format == EXEMPTIONS_FORMAT { small(bytes)? } else { 0 };
+        if payments != 0 {
+            let payments = ExemptedPayments { payments, amount_cents: number(bytes)? };
+            let last = start_of(VelocityWindow::TenMinutes, number(bytes)?.cast_signed())?;
+            counts.exempted = Some(CountedExemptions { payments, last });
         }
         bytes.is_empty().then_some(counts)
     };
@@ -161,6 +207,8 @@ fn small(bytes: &mut &[u8]) -> Option<u32> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 mod tests {
+    use dropin_ports::CardAuthentication;
+
     use super::*;
     use crate::screening::counts::MAX_CARDS;
 
@@ -180,7 +228,7 @@ mod tests {
             }
             counts.change(at(number * 337), |counts| {
                 (counts.declines, counts.blocks) = (300, 20_000);
-                (counts.alarm_challenges, counts.alarm_passes) = (300, 200);
+                (counts.alarm_challenges, counts.alarm_passes, counts.alarm_verifications) = (300, 200, 150);
             });
         }
         counts
@@ -188,7 +236,9 @@ mod tests {
 
     #[test]
     fn counts_come_back_and_fit_a_page() {
-        for counts in [KeyCounts::default(), full()] {
+        let mut exempted = full();
+        exempted.authenticate(at(0), CardAuthentication::Exempted(u64::MAX));
+        for counts in [KeyCounts::default(), full(), exempted] {
             let bytes = encode_counts(&counts);
             assert_eq!(decode_counts(&bytes).unwrap(), counts);
             assert!(bytes.len() < 4_096, "{} bytes", bytes.len());
@@ -203,6 +253,7 @@ mod tests {
             blocks: 1,
             alarm_challenges: u32::MAX,
             alarm_passes: 2,
+            alarm_verifications: 3,
             amount_cents: u64::MAX,
         };
         let mut counts = KeyCounts::default();
@@ -231,12 +282,19 @@ mod tests {
         counts.change(Timestamp::from_micros(3_660_000_000), |counts| {
             (counts.alarm_challenges, counts.alarm_passes) = (4, 3);
         });
-        let expected = [
+        let with_alarms = [
             2, 2, 60, 1, 0, 0, 0, 0, 172, 2, 1, 0, 2, 0, 4, 3, 0, 1, 12, 1, 2, 0, 4, 3, 172, 2, 1, 1, 1, 2, 0, 4, 3,
             172, 2, 1, 60, 9, 9, 9, 9, 9, 9, 9, 9, 0,
         ];
-        assert_eq!(encode_counts(&counts), expected);
-        assert_eq!(decode_counts(&expected).unwrap(), counts);
+        assert_eq!(encode_counts(&counts), with_alarms);
+        assert_eq!(decode_counts(&with_alarms).unwrap(), counts);
+        counts.authenticate(Timestamp::from_micros(3_660_000_000), CardAuthentication::Exempted(300));
+        let with_exemptions = [
+            3, 2, 60, 1, 0, 0, 0, 0, 0, 172, 2, 1, 0, 2, 0, 4, 3, 0, 0, 1, 12, 1, 2, 0, 4, 3, 0, 172, 2, 1, 1, 1, 2, 0,
+            4, 3, 0, 172, 2, 1, 60, 9, 9, 9, 9, 9, 9, 9, 9, 0, 1, 172, 2, 61,
+        ];
+        assert_eq!(encode_counts(&counts), with_exemptions);
+        assert_eq!(decode_counts(&with_exemptions).unwrap(), counts);
     }
 
     #[test]

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use diesel::{Connection, PgConnection};
 use dropin_kernel::{OrderId, Timestamp};
-use dropin_ports::{CountedPaymentTry, HashedVelocityKey, NewPaymentTry, PaymentTryOutcome, VelocityHash};
-use dropin_risk::{Velocity, VelocityKey, VelocityWindow};
+use dropin_ports::{
+    CardAuthentication, CountableOutcome, CountedPaymentTry, HashedVelocityKey, NewPaymentTry, PaymentTryOutcome,
+    VelocityHash,
+};
+use dropin_risk::{ExemptedPayments, Velocity, VelocityKey, VelocityWindow};
 
 use super::codec::encode_counts;
 use super::rows::{
@@ -32,8 +35,7 @@ pub(crate) enum Counting {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ToldOutcome {
     pub(super) order: OrderId,
-    pub(super) outcome: PaymentTryOutcome,
-    pub(super) in_alarm: bool,
+    pub(super) countable: CountableOutcome,
 }
 
 impl Work for Counting {
@@ -107,8 +109,8 @@ fn count(rows: &mut impl CountRows, all: &[&Counting]) -> Result<Vec<CountedPaym
         answers.push(match one {
             // An Order that stands twice in the batch is counted once.
             Counting::Try(new) => {
-                let velocity = counts.count(new, new_tries.remove(&new.order_id));
-                CountedPaymentTry { velocity, known_since: shoppers.known_since(new) }
+                let (velocity, exempted) = counts.count(new, new_tries.remove(&new.order_id));
+                CountedPaymentTry { velocity, known_since: shoppers.known_since(new), exempted }
             }
             Counting::Outcome(_) => CountedPaymentTry::default(),
         });
@@ -124,7 +126,7 @@ fn count(rows: &mut impl CountRows, all: &[&Counting]) -> Result<Vec<CountedPaym
 struct Step {
     counted: CountedTry,
     to: TryState,
-    in_alarm: bool,
+    told: CountableOutcome,
 }
 
 /// What became of tries.
@@ -144,15 +146,15 @@ impl Outcomes {
         }
         let mut found = rows.lock_tries(&told.iter().map(|told| told.order).collect())?;
         let (mut outcomes, mut states) = (Self::default(), BTreeMap::new());
-        for ToldOutcome { order, outcome, in_alarm } in told {
+        for ToldOutcome { order, countable } in told {
             let Some(counted) = found.get_mut(&order) else { continue };
-            let Some(to) = next_state(counted.state, outcome) else { continue };
-            if outcome == PaymentTryOutcome::Paid {
+            let Some(to) = next_state(counted.state, countable.outcome) else { continue };
+            if countable.outcome == PaymentTryOutcome::Paid {
                 let named = counted.keys.iter().filter(|(key, _)| names_shopper(*key));
                 outcomes.paid.extend(named.map(|(_, hash)| ((counted.merchant, *hash), counted.at)));
             }
             let before = CountedTry { keys: counted.keys.clone(), ..*counted };
-            outcomes.steps.push(Step { counted: before, to, in_alarm });
+            outcomes.steps.push(Step { counted: before, to, told: countable });
             counted.state = to;
             states.insert(order, to);
         }
@@ -239,10 +241,10 @@ impl Shoppers {
 struct Counts(HashMap<CountKey, CountRow>);
 
 impl Counts {
-    /// Counts a try, unless it was counted before, and tells what its keys have by now.
-    fn count(&mut self, new: &NewPaymentTry, is_new: bool) -> Velocity {
+    /// Counts a try, unless it was counted before, and tells what its keys have by now, and its card's exemptions.
+    fn count(&mut self, new: &NewPaymentTry, is_new: bool) -> (Velocity, Option<ExemptedPayments>) {
         let card = new.keys.iter().find(|key| key.key == VelocityKey::Card);
-        let mut velocity = Velocity::default();
+        let (mut velocity, mut exempted) = (Velocity::default(), None);
         for key in &new.keys {
             let of = |hash| CountKey { merchant: new.merchant_id, key: key.key, hash };
             for former in &key.former {
@@ -256,13 +258,16 @@ impl Counts {
             for window in VelocityWindow::ALL {
                 velocity.set(key.key, window, row.counts.sum(window, new.at));
             }
+            if key.key == VelocityKey::Card {
+                exempted = Some(row.counts.exempted(new.at));
+            }
         }
-        velocity
+        (velocity, exempted)
     }
 
     /// Moves what an older key of the ring counted under the newest. The row that is left is over, and swept.
     fn take_over(&mut self, former: CountKey, newest: CountKey) {
-        let Some(row) = self.0.get_mut(&former).filter(|row| !row.counts.buckets.is_empty()) else { return };
+        let Some(row) = self.0.get_mut(&former).filter(|row| !row.counts.is_empty()) else { return };
         let counts = std::mem::take(&mut row.counts);
         row.is_changed = true;
         let row = self.0.entry(newest).or_default();
@@ -275,20 +280,27 @@ impl Counts {
         for of in step.count_keys() {
             let row = self.0.entry(of).or_default();
             row.is_changed = true;
-            let by_alarm = step.in_alarm && of.key == VelocityKey::Merchant;
+            let by_alarm = step.told.in_alarm && of.key == VelocityKey::Merchant;
+            let is_paid = step.told.outcome == PaymentTryOutcome::Paid;
             row.counts.change(step.counted.at, |counts| match (step.counted.state, step.to) {
                 (_, TryState::Blocked) => counts.blocks = counts.blocks.saturating_add(1),
                 (_, TryState::Challenged) if by_alarm => {
                     counts.alarm_challenges = counts.alarm_challenges.saturating_add(1);
                 }
-                (TryState::Challenged, TryState::Paid) if by_alarm => {
+                (TryState::Challenged, TryState::Paid) if by_alarm && is_paid => {
                     counts.alarm_passes = counts.alarm_passes.saturating_add(1);
+                }
+                (TryState::Challenged, TryState::Paid) if by_alarm => {
+                    counts.alarm_verifications = counts.alarm_verifications.saturating_add(1);
                 }
                 (TryState::Challenged, TryState::Declined) => {}
                 (_, TryState::Challenged | TryState::Declined) => counts.declines = counts.declines.saturating_add(1),
                 (TryState::Challenged, TryState::Paid) => counts.declines = counts.declines.saturating_sub(1),
                 _ => {}
             });
+            if of.key == VelocityKey::Card {
+                row.counts.authenticate(step.counted.at, step.told.authentication);
+            }
         }
     }
 
@@ -306,13 +318,14 @@ impl Counts {
 }
 
 impl Step {
-    /// The rows that it changes: none where a challenge ends in a decline, or a try in a payment.
+    /// The rows that it changes: where a challenge ends in a decline, or a try in a payment, at most that of the card.
     fn count_keys(&self) -> Vec<CountKey> {
         let changes_nothing = matches!(
             (self.counted.state, self.to),
             (TryState::Challenged, TryState::Declined) | (TryState::Tried, TryState::Paid)
         );
-        let keys = self.counted.keys.iter().filter(|_| !changes_nothing);
+        let is_of_card = |key| key == VelocityKey::Card && self.told.authentication != CardAuthentication::Unchanged;
+        let keys = self.counted.keys.iter().filter(|(key, _)| !changes_nothing || is_of_card(*key));
         keys.map(|(key, hash)| CountKey { merchant: self.counted.merchant, key: *key, hash: *hash }).collect()
     }
 }

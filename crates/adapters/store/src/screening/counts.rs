@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dropin_kernel::Timestamp;
-use dropin_ports::{HashedVelocityKey, VelocityHash};
-use dropin_risk::{VelocityCounts, VelocitySum, VelocityWindow};
+use dropin_ports::{CardAuthentication, EXEMPTED_LIFETIME, HashedVelocityKey, VelocityHash};
+use dropin_risk::{ExemptedPayments, VelocityCounts, VelocitySum, VelocityWindow};
 
 /// So many different cards are told apart by one key: more count as this many. The rules' limits are far below.
 pub(super) const MAX_CARDS: usize = 256;
@@ -27,6 +27,30 @@ pub(super) struct KeyCounts {
     pub(super) buckets: BTreeMap<VelocityWindow, BTreeMap<Timestamp, VelocityCounts>>,
     /// Each card with the minute in which it was tried last.
     pub(super) cards: BTreeMap<CardTag, Timestamp>,
+    pub(super) exempted: Option<CountedExemptions>,
+}
+
+/// Payments by a card under an exemption since its shopper authenticated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct CountedExemptions {
+    pub(super) payments: ExemptedPayments,
+    /// The minute of the last.
+    pub(super) last: Timestamp,
+}
+
+impl CountedExemptions {
+    fn until(self) -> Timestamp {
+        self.last.plus(EXEMPTED_LIFETIME)
+    }
+
+    fn plus(self, other: Self) -> Self {
+        let (one, two) = (self.payments, other.payments);
+        let payments = ExemptedPayments {
+            payments: one.payments.saturating_add(two.payments),
+            amount_cents: one.amount_cents.saturating_add(two.amount_cents),
+        };
+        Self { payments, last: self.last.max(other.last) }
+    }
 }
 
 /// The minute, of which the buckets of every window are made up.
@@ -62,6 +86,26 @@ impl KeyCounts {
         }
         let day = VelocityWindow::Day;
         self.cards.retain(|_, seen| now < day.ends_at(day.bucket_start(*seen)));
+        self.exempted = self.exempted.filter(|exempted| now < exempted.until());
+    }
+
+    /// Counts what an approval of a try at `at` says of the card's exemptions.
+    pub(super) fn authenticate(&mut self, at: Timestamp, authentication: CardAuthentication) {
+        match authentication {
+            CardAuthentication::Unchanged => {}
+            CardAuthentication::Exempted(amount_cents) => {
+                let payments = ExemptedPayments { payments: 1, amount_cents };
+                let one = CountedExemptions { payments, last: minute(at) };
+                self.exempted = Some(self.exempted.map_or(one, |before| before.plus(one)));
+            }
+            CardAuthentication::Authenticated => self.exempted = None,
+        }
+    }
+
+    /// The payments under an exemption that count at `now`.
+    pub(super) fn exempted(&self, now: Timestamp) -> ExemptedPayments {
+        let counting = self.exempted.filter(|exempted| now < exempted.until());
+        counting.map(|exempted| exempted.payments).unwrap_or_default()
     }
 
     /// Takes over what was counted under an older key of the ring.
@@ -77,6 +121,15 @@ impl KeyCounts {
             let into = self.cards.entry(tag).or_insert(seen);
             *into = seen.max(*into);
         }
+        self.exempted = match (self.exempted, former.exempted) {
+            (Some(one), Some(other)) => Some(one.plus(other)),
+            (one, other) => one.or(other),
+        };
+    }
+
+    /// Whether nothing was ever counted in it, or all was taken over.
+    pub(super) fn is_empty(&self) -> bool {
+        self.buckets.is_empty() && self.exempted.is_none()
     }
 
     /// What counts in `window` at `now`.
@@ -92,7 +145,8 @@ impl KeyCounts {
         let ends = |(window, buckets): (&VelocityWindow, &BTreeMap<Timestamp, _>)| {
             buckets.last_key_value().map(|(start, _)| window.ends_at(*start))
         };
-        self.buckets.iter().filter_map(ends).max().unwrap_or(Timestamp::from_micros(0))
+        let exempted = self.exempted.map(CountedExemptions::until);
+        self.buckets.iter().filter_map(ends).chain(exempted).max().unwrap_or(Timestamp::from_micros(0))
     }
 
     fn newest(&self) -> Option<Timestamp> {

@@ -1,5 +1,6 @@
 //! Counts of tries to pay, and what screening made of each Order.
 
+mod alarm;
 mod codec;
 mod counting;
 mod counts;
@@ -12,7 +13,7 @@ mod sqlite;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
-use dropin_ports::{CountedPaymentTry, NewPaymentTry, PaymentTryOutcome, ScreeningStore, StoreError};
+use dropin_ports::{CountableOutcome, CountedPaymentTry, NewEvent, NewPaymentTry, ScreeningStore, StoreError};
 use dropin_risk::{Screening, ScreeningLabel};
 
 pub(crate) use counting::Counting;
@@ -48,13 +49,12 @@ impl ScreeningStore for Store {
         self.run_batched(Counting::Try(payment_try)).await
     }
 
-    async fn count_outcome(
-        &self,
-        order: OrderId,
-        outcome: PaymentTryOutcome,
-        in_alarm: bool,
-    ) -> Result<(), StoreError> {
-        self.run_batched(Counting::Outcome(ToldOutcome { order, outcome, in_alarm })).await.map(drop)
+    async fn count_outcome(&self, order: OrderId, countable: CountableOutcome) -> Result<(), StoreError> {
+        self.run_batched(Counting::Outcome(ToldOutcome { order, countable })).await.map(drop)
+    }
+
+    async fn note_alarm(&self, event: NewEvent) -> Result<bool, StoreError> {
+        self.write(move |connection| alarm::note(connection, &event).map(TxOutcome::Commit)).await
     }
 
     async fn put_screening(

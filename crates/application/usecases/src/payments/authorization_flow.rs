@@ -226,11 +226,12 @@ impl AuthorizationFlow<'_> {
             Ok(method_data) => {
                 let screened = self.screen(&prepared, &method_data).await;
                 let decision = screened.as_ref().map_or(Decision::Allow, ScreenedPayment::decision);
+                let exemption = screened.as_ref().and_then(ScreenedPayment::exemption);
                 let unasked = prepared.unasked(decision, &method_data);
                 is_in_vain = unasked == Some(DeclineReason::AuthenticationFailed);
                 let answer = match unasked {
                     Some(reason) => self.decline_unasked(reason).await,
-                    None => self.ask(&mut prepared, method_data, decision).await,
+                    None => self.ask(&mut prepared, method_data, decision, exemption).await,
                 };
                 (answer, screened)
             }
@@ -253,7 +254,8 @@ impl AuthorizationFlow<'_> {
     async fn screen(&self, prepared: &Prepared, method_data: &PaymentMethodData) -> Option<ScreenedPayment> {
         let subject = prepared.screening.as_ref()?;
         let instrument = prepared.instrument_facts(method_data);
-        Some(self.payments.screening.screen(&prepared.payment.order, subject, &instrument).await)
+        let Payments { screening, ids, .. } = self.payments;
+        Some(screening.screen(&**ids, &prepared.payment.order, subject, &instrument).await)
     }
 
     /// What the Order is paid with. The hash of a card becomes known here and nowhere before, so that none is stored of a card that is paid with; so does
@@ -327,6 +329,7 @@ impl Prepared {
             address: self.client.address(),
             time_zone_country: self.client.time_zone().and_then(time_zone_country),
             language_country: self.client.language().and_then(language_country),
+            is_stored: self.payment.contract.is_some() && !self.payment.is_charge,
         }
     }
 

@@ -1,11 +1,11 @@
 //! The outcome of an authorization that was screened: held for a person where screening wants that, and counted (docs/SPECIFICATION.md#screening).
 
 use dropin_order::{DeclineReason, OpKind, OpState, Order, OrderState};
-use dropin_ports::{Payment, PaymentTryOutcome, ProcessorReply, StoreError};
+use dropin_ports::{CountableOutcome, Payment, PaymentTryOutcome, ProcessorReply, StoreError};
 use dropin_risk::{Decision, IssuerChecks};
 
 use super::{Conclusion, Payments};
-use crate::screening::{CountableOutcome, ScreenedPayment};
+use crate::screening::ScreenedPayment;
 
 /// What the processor says of an authorization, as it is written down.
 pub(super) struct ScreenedReply {

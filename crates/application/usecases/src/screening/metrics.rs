@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, Timestamp};
-use dropin_ports::{Clock, Metric, MetricSample, MetricSource};
+use dropin_ports::{ALARM_LASTS, Clock, Metric, MetricSample, MetricSource};
 use dropin_risk::{Decision, Screening};
 
 /// How often a failure of one part is logged at most.
 const LOG_PAUSE: Duration = Duration::from_secs(60);
-/// For how long a merchant's alarm lasts after the last payment that it was seen at: ten minutes, in which declines still count.
-const ALARM_LASTS: Duration = Duration::from_secs(10 * 60);
+/// How often a merchant's alarm that lasts is noted in the store.
+const ALARM_NOTED: Duration = Duration::from_secs(60);
 
 /// What screening could not do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,10 +30,15 @@ pub(super) enum ScreeningPart {
     Keep,
     /// Count what became of the try.
     Outcome,
+    /// Note an alarm, so that its merchant is notified.
+    Alarm,
+    /// Ask a service outside for a score.
+    Score,
 }
 
 impl ScreeningPart {
-    const ALL: [Self; 6] = [Self::Rates, Self::Keys, Self::Count, Self::Rules, Self::Keep, Self::Outcome];
+    const ALL: [Self; 8] =
+        [Self::Rates, Self::Keys, Self::Count, Self::Rules, Self::Keep, Self::Outcome, Self::Alarm, Self::Score];
 
     const fn name(self) -> &'static str {
         match self {
@@ -43,6 +48,8 @@ impl ScreeningPart {
             Self::Rules => "rules",
             Self::Keep => "keep",
             Self::Outcome => "outcome",
+            Self::Alarm => "alarm",
+            Self::Score => "score",
         }
     }
 
@@ -55,6 +62,8 @@ impl ScreeningPart {
                 "merchants are not told what it decided, and a payment that ends in another process is not held for a review"
             }
             Self::Outcome => "a decline or a payment is missing in the counts",
+            Self::Alarm => "a merchant whose declines jump is not notified yet",
+            Self::Score => "the rules' default stands for the score from outside",
         }
     }
 }
@@ -84,8 +93,14 @@ pub struct ScreeningMetrics {
     failures: [Occurrences; ScreeningPart::ALL.len()],
     /// Cards that were approved without the challenge that was asked for.
     unchallenged: Occurrences,
-    /// Merchants whose declines jump, and when that was seen last.
-    alarms: Mutex<HashMap<MerchantId, Timestamp>>,
+    /// Merchants whose declines jump.
+    alarms: Mutex<HashMap<MerchantId, SeenAlarm>>,
+}
+
+/// When a merchant's alarm was seen and noted last.
+struct SeenAlarm {
+    seen_at: Timestamp,
+    noted_at: Timestamp,
 }
 
 impl ScreeningMetrics {
@@ -99,21 +114,25 @@ impl ScreeningMetrics {
         }
     }
 
-    /// Counts a decision before the processor is asked; tells of an alarm when it begins.
-    pub(super) fn decided(&self, merchant: MerchantId, screening: &Screening, now: Timestamp) {
+    /// Counts a decision before the processor is asked; tells of an alarm when it begins. Whether an alarm is to be noted in the store.
+    pub(super) fn decided(&self, merchant: MerchantId, screening: &Screening, now: Timestamp) -> bool {
         self.decisions[screening.decision() as usize].fetch_add(1, Ordering::Relaxed);
         if !screening.is_in_alarm() {
-            return;
+            return false;
         }
         let mut alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
-        alarms.retain(|_, seen| now.since(*seen) < ALARM_LASTS);
-        if alarms.insert(merchant, now).is_none() {
+        alarms.retain(|_, alarm| now.since(alarm.seen_at) < ALARM_LASTS);
+        let before = alarms.get(&merchant).map(|alarm| alarm.noted_at);
+        let is_due = before.is_none_or(|noted_at| ALARM_NOTED <= now.since(noted_at));
+        let noted_at = before.filter(|_| !is_due).unwrap_or(now);
+        if alarms.insert(merchant, SeenAlarm { seen_at: now, noted_at }).is_none() {
             let merchant = merchant.to_string();
             log::warn!(
                 merchant = merchant.as_str();
                 "screening: the declines of a merchant jump, as they do when cards are tested there; new shoppers are asked to authenticate while it lasts"
             );
         }
+        is_due
     }
 
     /// Counts a failure. It is logged once in a minute, without anything of the payment.
@@ -146,7 +165,7 @@ impl ScreeningMetrics {
             value: read(&failures.count),
         });
         let alarms = self.alarms.lock().unwrap_or_else(PoisonError::into_inner);
-        let alarmed = alarms.values().filter(|seen| now.since(**seen) < ALARM_LASTS).count();
+        let alarmed = alarms.values().filter(|alarm| now.since(alarm.seen_at) < ALARM_LASTS).count();
         vec![
             Metric::counters(
                 "dropin_screening_decisions_total",
@@ -155,7 +174,7 @@ impl ScreeningMetrics {
             ),
             Metric::counters(
                 "dropin_screening_failures_total",
-                "How often screening went on without a part: the rate of a currency, hashes, counts, rules, keeping what it decided.",
+                "How often screening went on without a part: the rate of a currency, hashes, counts, rules, keeping what it decided, noting an alarm, the score from outside.",
                 failures.collect(),
             ),
             Metric::counter(
@@ -215,13 +234,17 @@ mod tests {
         }
         let quiet = Rules::built_in().screen(Facts::default());
         let alarmed = Rules::built_in().screen(Facts { velocity, ..Facts::default() });
-        metrics.decided(merchant, &quiet, clock.now());
+        assert!(!metrics.decided(merchant, &quiet, clock.now()));
         assert_eq!(value(&metrics, "dropin_screening_alarms", ""), 0);
-        metrics.decided(merchant, &alarmed, clock.now());
-        metrics.decided(merchant, &alarmed, clock.now());
+        assert!(metrics.decided(merchant, &alarmed, clock.now()));
+        assert!(!metrics.decided(merchant, &alarmed, clock.now()), "it was noted a moment ago");
         assert_eq!(value(&metrics, "dropin_screening_alarms", ""), 1, "one merchant");
         assert_eq!(value(&metrics, "dropin_screening_decisions_total", quiet.decision().as_str()), 1);
         assert_eq!(value(&metrics, "dropin_screening_decisions_total", alarmed.decision().as_str()), 2);
+        for (seconds, is_due) in [(59, false), (1, true), (1, false)] {
+            clock.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
+            assert_eq!(metrics.decided(merchant, &alarmed, clock.now()), is_due, "{seconds}");
+        }
         clock.0.fetch_add(601_000_000, Ordering::SeqCst);
         assert_eq!(value(&metrics, "dropin_screening_alarms", ""), 0);
     }

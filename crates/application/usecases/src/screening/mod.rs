@@ -12,9 +12,8 @@ mod subject;
 
 pub use dry_run::{MAX_DRY_RUN, dry_run_screening};
 pub use metrics::ScreeningMetrics;
-pub(crate) use outcome::CountableOutcome;
 pub(crate) use payment_screening::ScreenedPayment;
-pub use payment_screening::{PaymentScreening, SCREENING_DEADLINE};
+pub use payment_screening::{PaymentScreening, SCREENING_DEADLINE, alarm_event};
 pub use report::{MAX_REPORTED, report_screening};
 pub use retention::ScreeningRetention;
 pub use rules::ScreeningRules;

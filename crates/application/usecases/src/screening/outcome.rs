@@ -1,35 +1,49 @@
 //! What a processor's answer means for a payment that was screened.
 
 use dropin_order::{DeclineReason, Order};
-use dropin_ports::{PaymentTryOutcome, ProcessorReply, Waiting};
+use dropin_ports::{CardAuthentication, CountableOutcome, PaymentTryOutcome, ProcessorReply, Waiting};
+use dropin_risk::ScaExemption;
 
 use super::ScreenedPayment;
-
-/// What has to be counted of a payment once it is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CountableOutcome {
-    pub(crate) outcome: PaymentTryOutcome,
-    /// Whether the merchant's declines jumped when it was screened.
-    pub(crate) in_alarm: bool,
-}
 
 impl ScreenedPayment {
     /// What has to be counted of it after this answer; `None` when nothing has: a payment of a known shopper that was allowed costs no statement.
     pub(crate) fn countable(&self, order: &Order, answer: &ProcessorReply) -> Option<CountableOutcome> {
         let in_alarm = self.screening.as_ref().is_some_and(|screening| screening.is_in_alarm());
-        self.outcome(order, answer).map(|outcome| CountableOutcome { outcome, in_alarm })
+        let authentication = self.authentication(answer);
+        let outcome = self.outcome(order, answer, authentication != CardAuthentication::Unchanged);
+        outcome.map(|outcome| CountableOutcome { outcome, in_alarm, authentication })
     }
 
-    fn outcome(&self, order: &Order, answer: &ProcessorReply) -> Option<PaymentTryOutcome> {
+    /// What an approval says of the card's exemptions, where they are counted.
+    fn authentication(&self, answer: &ProcessorReply) -> CardAuthentication {
+        let ProcessorReply::Approved { checks, .. } = answer else { return CardAuthentication::Unchanged };
+        let counted = self.screening.as_ref().and_then(|screening| Some((screening, screening.facts().exempted?)));
+        match counted {
+            Some((_, before)) if checks.authenticated == Some(true) && before.payments != 0 => {
+                CardAuthentication::Authenticated
+            }
+            Some((screening, _)) if checks.authenticated != Some(true) => match screening.exemption() {
+                Some(ScaExemption::LowValue | ScaExemption::TransactionRiskAnalysis) => {
+                    CardAuthentication::Exempted(screening.facts().amount_cents.unwrap_or(0))
+                }
+                _ => CardAuthentication::Unchanged,
+            },
+            _ => CardAuthentication::Unchanged,
+        }
+    }
+
+    /// What became of it, where that has to be counted; an approval also where `changes_exemptions`.
+    fn outcome(&self, order: &Order, answer: &ProcessorReply, changes_exemptions: bool) -> Option<PaymentTryOutcome> {
         let asks = self.decision().asks_authentication();
         match answer {
             // Who tests cards could verify one of their own, or pay with it until a person looks, to be no stranger.
             ProcessorReply::Approved { under_review, .. } if *under_review || order.total.is_zero() => {
-                asks.then_some(PaymentTryOutcome::Authorized)
+                (asks || changes_exemptions).then_some(PaymentTryOutcome::Authorized)
             }
             ProcessorReply::Approved { .. } => {
                 let is_known = self.screening.as_ref().is_some_and(|screening| screening.facts().known_days.is_some());
-                (asks || !is_known).then_some(PaymentTryOutcome::Paid)
+                (asks || changes_exemptions || !is_known).then_some(PaymentTryOutcome::Paid)
             }
             ProcessorReply::Declined { reason, .. } => match reason {
                 DeclineReason::Blocked => Some(PaymentTryOutcome::Blocked),
@@ -60,7 +74,7 @@ mod tests {
     use dropin_money::{Amount, Currency};
     use dropin_order::NewOrder;
     use dropin_ports::IssuerChecks;
-    use dropin_risk::{Facts, Rules};
+    use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile};
 
     use super::*;
 
@@ -104,6 +118,53 @@ mod tests {
             let screened = ScreenedPayment::of_kept(screening.cloned());
             let counted = screened.countable(&order(minor), &answer).map(|counted| counted.outcome);
             assert_eq!(counted, expected, "{minor} {under_review} {screening:?}");
+        }
+    }
+    #[test]
+    fn an_approval_tells_of_its_cards_exemptions_where_they_are_asked_for() {
+        use CardAuthentication::{Authenticated, Exempted, Unchanged};
+        let file = "[exemptions]\nLOW_VALUE = '30.00 EUR'\nONE_LEG_OUT = 'ON'\n[weights]\nNEW_SHOPPER = 0";
+        let rules = Rules::built_in().with(&RulesFile::parse(file).unwrap()).unwrap();
+        let facts = |payments, cents| Facts {
+            amount_cents: Some(cents),
+            scheme: "VISA".parse().ok(),
+            known_days: Some(3),
+            exempted: Some(ExemptedPayments { payments, amount_cents: 0 }),
+            ..Facts::default()
+        };
+        let abroad = Facts { card_country: "US".parse().ok(), ..facts(1, 5_00) };
+        let unasked = Facts { exempted: None, ..facts(1, 5_00) };
+        for (facts, authenticated, expected) in [
+            (facts(0, 5_00), None, Exempted(5_00)),
+            (facts(4, 5_00), Some(false), Exempted(5_00)),
+            (facts(5, 5_00), None, Unchanged),
+            (facts(0, 30_01), None, Unchanged),
+            (facts(1, 5_00), Some(true), Authenticated),
+            (facts(5, 400_00), Some(true), Authenticated),
+            (facts(0, 5_00), Some(true), Unchanged),
+            (abroad, None, Unchanged),
+            (unasked, Some(true), Unchanged),
+        ] {
+            let checks = IssuerChecks { authenticated, ..IssuerChecks::default() };
+            let approved = |under_review| ProcessorReply::Approved {
+                amount: None,
+                captured: false,
+                under_review,
+                credential: None,
+                checks,
+            };
+            let why = format!("{facts:?} {authenticated:?}");
+            let screened = ScreenedPayment::of_kept(Some(rules.screen(facts)));
+            for (under_review, outcome) in [(false, PaymentTryOutcome::Paid), (true, PaymentTryOutcome::Authorized)] {
+                let counted = screened.countable(&order(5_00), &approved(under_review));
+                let expected = CountableOutcome { authentication: expected, ..CountableOutcome::plain(outcome) };
+                let expected = Some(expected).filter(|expected| expected.authentication != Unchanged);
+                assert_eq!(counted, expected, "{why}");
+            }
+            let declined =
+                ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: true, credential: None };
+            let counted = screened.countable(&order(5_00), &declined);
+            assert_eq!(counted, Some(CountableOutcome::plain(PaymentTryOutcome::Declined)));
         }
     }
 }

@@ -5,19 +5,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use dropin_access::Merchant;
-use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_kernel::{EventId, MerchantId, OrderId, PaymentId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::Order;
 use dropin_ports::{
-    Clock, CountedPaymentTry, IpCountries, NewPaymentTry, RateStore, ScreeningStore, StoreError, VelocityKeyring,
+    Clock, CountableOutcome, CountedPaymentTry, IdSource, IpCountries, NewEvent, NewPaymentTry, OutsideScorer,
+    RateStore, ScreeningStore, StoreError, VelocityKeyring,
 };
 use dropin_rates::Table;
-use dropin_risk::{Decision, Facts, IssuerChecks, Rules, Screening};
-use tokio::time::timeout_at;
+use dropin_risk::{Decision, Facts, IssuerChecks, OutsideScore, Rules, ScaExemption, Screening};
+use dropin_wire::event;
+use tokio::time::{timeout, timeout_at};
 
 use super::metrics::ScreeningPart;
 use super::subject::{InstrumentFacts, ScreeningSubject};
-use super::{CountableOutcome, ScreeningMetrics, ScreeningRules};
+use super::{ScreeningMetrics, ScreeningRules};
 use crate::access::KnownMerchants;
 use crate::recent::{Recalled, Recent};
 
@@ -25,6 +27,8 @@ use crate::recent::{Recalled, Recent};
 pub const SCREENING_DEADLINE: Duration = Duration::from_millis(1_900);
 /// How much of it counting may take: what was decided then still has time to be kept.
 const COUNTING_DEADLINE: Duration = Duration::from_millis(900);
+/// Longest that a service outside is waited for.
+const OUTSIDE_DEADLINE: Duration = Duration::from_millis(300);
 /// Longest that a blocked payment waits, as one does that the processor is asked about.
 const LONGEST_BLOCK: Duration = Duration::from_secs(3);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -39,6 +43,7 @@ pub struct PaymentScreening {
     rules: Option<ScreeningRules>,
     keyring: Option<Arc<dyn VelocityKeyring>>,
     ip_countries: Option<Arc<dyn IpCountries>>,
+    outside: Option<Arc<dyn OutsideScorer>>,
     metrics: Arc<ScreeningMetrics>,
     table: Arc<Recent<(), Arc<Table>>>,
     /// Microseconds that the processor took for the last answer about a card.
@@ -73,6 +78,7 @@ impl PaymentScreening {
             rules: None,
             keyring: None,
             ip_countries: None,
+            outside: None,
             metrics,
             table: Arc::default(),
             processor_took: Arc::default(),
@@ -97,6 +103,12 @@ impl PaymentScreening {
         Self { ip_countries: Some(countries), ..self }
     }
 
+    /// Asks a service outside for a score, where the rules give that a weight.
+    #[must_use]
+    pub fn with_outside_score(self, outside: Arc<dyn OutsideScorer>) -> Self {
+        Self { outside: Some(outside), ..self }
+    }
+
     /// The rules that the merchant's payments are screened by; `None` where they are not.
     pub(crate) async fn rules(&self, merchant: &Merchant) -> Option<Arc<Rules>> {
         self.rules.as_ref()?.of(merchant).await
@@ -118,9 +130,10 @@ impl PaymentScreening {
         }
     }
 
-    /// Counts the try and decides. Whatever fails is left out.
+    /// Counts the try and decides, and raises an alarm. Whatever fails is left out.
     pub(crate) async fn screen(
         &self,
+        ids: &dyn IdSource,
         order: &Order,
         subject: &ScreeningSubject,
         instrument: &InstrumentFacts,
@@ -132,14 +145,35 @@ impl PaymentScreening {
         let ip_country = ip_country.and_then(|(countries, address)| countries.country_of(address));
         let mut facts = Facts { amount_cents, ip_country, ..subject.facts(instrument) };
         let counted = self.count(order, subject, instrument, amount_cents, counting, now).await;
-        if let Some(CountedPaymentTry { velocity, known_since }) = counted {
+        // What no rule asks for stands in no facts: a program that does not know it could not read them.
+        let asks_exemptions = subject.rules.ask_exemptions();
+        facts.is_stored = asks_exemptions && instrument.is_stored;
+        if let Some(CountedPaymentTry { velocity, known_since, exempted }) = counted {
             facts.velocity = velocity;
+            facts.exempted = exempted.filter(|_| asks_exemptions);
             facts.known_days = known_since.map(|since| days(now.since(since)));
         }
+        facts.outside = self.outside_score(order, &subject.rules, &facts).await;
         let screening = subject.rules.screen(facts);
-        self.metrics.decided(order.merchant_id, &screening, now);
+        let is_alarm_due = self.metrics.decided(order.merchant_id, &screening, now);
         let is_kept = self.keep(order, &screening, deadline).await;
+        if is_alarm_due {
+            let event = alarm_event(ids, order.merchant_id, &screening, now);
+            self.within(deadline, ScreeningPart::Alarm, self.store.note_alarm(event)).await;
+        }
         ScreenedPayment { screening: Some(screening), rules: Some(subject.rules.clone()), is_kept }
+    }
+
+    /// What a service outside says of it, in time; `None` where none is asked.
+    async fn outside_score(&self, order: &Order, rules: &Rules, facts: &Facts) -> Option<OutsideScore> {
+        let outside = self.outside.as_ref().filter(|_| rules.ask_outside())?;
+        let why = match timeout(OUTSIDE_DEADLINE, outside.score_payment(order.id, order.merchant_id, facts)).await {
+            Ok(Ok(score)) => return Some(score),
+            Ok(Err(unavailable)) => unavailable.to_string(),
+            Err(_elapsed) => "it did not answer within 300 ms".to_owned(),
+        };
+        self.metrics.failed(ScreeningPart::Score, &why);
+        Some(OutsideScore::default())
     }
 
     async fn count(
@@ -266,9 +300,8 @@ impl PaymentScreening {
 
     /// Counts what became of a payment, once that is written.
     pub(crate) async fn count_outcome(&self, order: OrderId, counted: CountableOutcome) {
-        let CountableOutcome { outcome, in_alarm } = counted;
         let deadline = tokio::time::Instant::now() + SCREENING_DEADLINE;
-        self.within(deadline, ScreeningPart::Outcome, self.store.count_outcome(order, outcome, in_alarm)).await;
+        self.within(deadline, ScreeningPart::Outcome, self.store.count_outcome(order, counted)).await;
     }
 
     /// Notes how long the processor took to answer about a card.
@@ -291,6 +324,23 @@ impl ScreenedPayment {
 
     pub(crate) fn decision(&self) -> Decision {
         self.screening.as_ref().map_or(Decision::Review, Screening::decision)
+    }
+
+    /// What the processor is asked for instead of an authentication.
+    pub(crate) fn exemption(&self) -> Option<ScaExemption> {
+        self.screening.as_ref().and_then(Screening::exemption)
+    }
+}
+
+/// Of a merchant's alarm, in a stream of the merchant's own: it belongs to no payment.
+pub fn alarm_event(ids: &dyn IdSource, merchant: MerchantId, screening: &Screening, at: Timestamp) -> NewEvent {
+    NewEvent {
+        id: EventId::new(ids.ordered()),
+        merchant_id: merchant,
+        payment_id: PaymentId::new(merchant.uuid()),
+        event_type: event::SCREENING_ALARM_RAISED,
+        body: event::screening_alarm_raised(merchant, screening, at),
+        at,
     }
 }
 

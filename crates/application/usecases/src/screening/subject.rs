@@ -37,6 +37,8 @@ pub(crate) struct InstrumentFacts {
     pub(crate) address: Option<IpAddr>,
     pub(crate) time_zone_country: Option<Country>,
     pub(crate) language_country: Option<Country>,
+    /// Whether the card is stored for later payments.
+    pub(crate) is_stored: bool,
 }
 
 impl ScreeningSubject {

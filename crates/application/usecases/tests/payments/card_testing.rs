@@ -50,6 +50,31 @@ async fn what_is_challenged_in_an_alarm_is_told_apart() {
     assert_eq!((world.counts.outcomes(), world.counts.in_alarm()), (outcomes.to_vec(), vec![false, true, true]));
 }
 
+/// In a stream of the merchant's own, with the numbers that showed it; seen again it is not noted at each payment.
+#[tokio::test]
+async fn an_alarm_is_noted_once_a_minute_with_its_numbers() {
+    let world = world("", None).await;
+    pay(&world).await;
+    assert_eq!(world.counts.alarms(), []);
+    world.counts.say_declined(20);
+    pay(&world).await;
+    pay(&world).await;
+    let [event] = &world.counts.alarms()[..] else { panic!("{:?}", world.counts.alarms()) };
+    let merchant = world.caller.merchant.id;
+    assert_eq!((event.merchant_id, event.payment_id.uuid()), (merchant, merchant.uuid()));
+    let expected = format!(
+        "{{\"EventType\":\"SCREENING_ALARM_RAISED\",\"Alarm\":{{\"MerchantId\":\"{merchant}\",\"RaisedAt\":\"{}\",\"Tries\":20,\"Declines\":20}}}}",
+        event.at
+    );
+    assert_eq!(
+        (event.event_type, String::from_utf8(event.body.clone()).unwrap()),
+        ("SCREENING_ALARM_RAISED", expected)
+    );
+    world.advance(LATER);
+    pay(&world).await;
+    assert_eq!(world.counts.alarms().len(), 2, "the store tells whether it lasts");
+}
+
 /// A tester who pays with a card of his own until a person looks is no less a stranger.
 #[tokio::test]
 async fn nobody_is_known_by_a_payment_under_review() {

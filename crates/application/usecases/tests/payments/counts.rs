@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{
-    CountedPaymentTry, HashedVelocityKey, KeyringError, NewPaymentTry, PaymentTryOutcome, ScreeningStore, StoreError,
-    VelocityHash, VelocityKeyring,
+    CardAuthentication, CountableOutcome, CountedPaymentTry, HashedVelocityKey, KeyringError, NewEvent, NewPaymentTry,
+    PaymentTryOutcome, ScreeningStore, StoreError, VelocityHash, VelocityKeyring,
 };
-use dropin_risk::{Screening, ScreeningLabel, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
+use dropin_risk::{
+    ExemptedPayments, Screening, ScreeningLabel, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow,
+};
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +37,8 @@ pub(crate) struct Counts {
     trouble: Mutex<Option<Trouble>>,
     tries: Mutex<Vec<NewPaymentTry>>,
     kept: Mutex<HashMap<OrderId, Screening>>,
-    outcomes: Mutex<Vec<PaymentTryOutcome>>,
-    /// Of each outcome, whether it was in an alarm.
-    in_alarm: Mutex<Vec<bool>>,
+    counted: Mutex<Vec<CountableOutcome>>,
+    alarms: Mutex<Vec<NewEvent>>,
 }
 
 impl Counts {
@@ -65,6 +66,12 @@ impl Counts {
         self.says.lock().unwrap().known_since = Some(at);
     }
 
+    /// The card of the next tries was paid with under an exemption so often, since its shopper authenticated.
+    pub(crate) fn say_exempted(&self, payments: u32) {
+        let exempted = ExemptedPayments { payments, amount_cents: u64::from(payments) };
+        self.says.lock().unwrap().exempted = Some(exempted);
+    }
+
     pub(crate) fn be_in(&self, trouble: Option<Trouble>) {
         *self.trouble.lock().unwrap() = trouble;
     }
@@ -74,11 +81,22 @@ impl Counts {
     }
 
     pub(crate) fn outcomes(&self) -> Vec<PaymentTryOutcome> {
-        self.outcomes.lock().unwrap().clone()
+        self.counted.lock().unwrap().iter().map(|counted| counted.outcome).collect()
     }
 
+    /// Of each outcome, whether it was in an alarm.
     pub(crate) fn in_alarm(&self) -> Vec<bool> {
-        self.in_alarm.lock().unwrap().clone()
+        self.counted.lock().unwrap().iter().map(|counted| counted.in_alarm).collect()
+    }
+
+    /// Of each outcome, what it said of the card's exemptions.
+    pub(crate) fn authentications(&self) -> Vec<CardAuthentication> {
+        self.counted.lock().unwrap().iter().map(|counted| counted.authentication).collect()
+    }
+
+    /// The alarms that were noted.
+    pub(crate) fn alarms(&self) -> Vec<NewEvent> {
+        self.alarms.lock().unwrap().clone()
     }
 
     pub(crate) fn kept(&self, order: OrderId) -> Option<Screening> {
@@ -110,11 +128,16 @@ impl ScreeningStore for Counts {
         Ok(self.says.lock().unwrap().clone())
     }
 
-    async fn count_outcome(&self, _: OrderId, outcome: PaymentTryOutcome, in_alarm: bool) -> Result<(), StoreError> {
+    async fn count_outcome(&self, _: OrderId, counted: CountableOutcome) -> Result<(), StoreError> {
         self.pass().await?;
-        self.outcomes.lock().unwrap().push(outcome);
-        self.in_alarm.lock().unwrap().push(in_alarm);
+        self.counted.lock().unwrap().push(counted);
         Ok(())
+    }
+
+    async fn note_alarm(&self, event: NewEvent) -> Result<bool, StoreError> {
+        self.pass().await?;
+        self.alarms.lock().unwrap().push(event);
+        Ok(true)
     }
 
     async fn put_screening(&self, order: OrderId, _: MerchantId, screening: Screening) -> Result<(), StoreError> {

@@ -8,9 +8,9 @@ use dropin_kernel::{BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, Re
 use dropin_order::{OpState, Operation, Order, ProcessorReference, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, AuthorizeRequest, CaptureRequest, ChangeOrder, ChangeSession, Changed,
-    CheckoutRecord, ClaimedOperation, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest, Inserted,
-    LapsedOrder, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged, OrderDetails, OrderName,
-    Payment, PaymentStore, PaymentTryOutcome, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
+    CheckoutRecord, ClaimedOperation, CountableOutcome, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest,
+    Inserted, LapsedOrder, NewEvent, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged,
+    OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
     Registration, ReplaceSession, Replaced, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled,
     Settlement, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply, StoreError,
     StoredResponse, VoidRequest,
@@ -161,7 +161,8 @@ faulty! {
 faulty! {
     ScreeningStore {
         fn count_try(payment_try: NewPaymentTry) -> CountedPaymentTry;
-        fn count_outcome(order: OrderId, outcome: PaymentTryOutcome, in_alarm: bool) -> ();
+        fn count_outcome(order: OrderId, countable: CountableOutcome) -> ();
+        fn note_alarm(event: NewEvent) -> bool;
         fn put_screening(order: OrderId, merchant: MerchantId, screening: Screening) -> ();
         fn find_screening(merchant: MerchantId, order: OrderId) -> Option<Screening>;
         fn list_screenings(merchant: MerchantId, since: Timestamp, limit: u32) -> Vec<(OrderId, Screening)>;

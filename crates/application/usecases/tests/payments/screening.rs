@@ -131,6 +131,15 @@ async fn a_payment_is_counted_by_what_is_known_of_it_and_nothing_else() {
 #[tokio::test]
 async fn a_total_is_screened_in_euros_at_the_newest_rate() {
     let world = world("", None).await;
+    know_rates(&world).await;
+    let (id, _) = pay(&world).await;
+    let order = last(&world, id).await;
+    assert_eq!(world.counts.kept(order.id).unwrap().facts().amount_cents, Some(2_500), "29.90 USD");
+    assert_eq!(world.counts.tries()[0].amount_cents, 2_500);
+}
+
+/// A euro is worth 1.196 dollars.
+pub(crate) async fn know_rates(world: &World) {
     let quote = Quote { rate: Rate::parse("1.196").unwrap(), dated: Dated::Always, source: Source::Sandbox };
     let now = world.now();
     let state = RateSourceState {
@@ -143,10 +152,6 @@ async fn a_total_is_screened_in_euros_at_the_newest_rate() {
     };
     let table = Some(Table::from_iter([(Currency::Usd, quote)]));
     world.store.record_source_check(RateSourceCheck { expected: 0, table, state }).await.unwrap();
-    let (id, _) = pay(&world).await;
-    let order = last(&world, id).await;
-    assert_eq!(world.counts.kept(order.id).unwrap().facts().amount_cents, Some(2_500), "29.90 USD");
-    assert_eq!(world.counts.tries()[0].amount_cents, 2_500);
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks, OperationQuery,
     PaymentMethodData, Processor, ProcessorReply, RefundRequest, StatusReply, StoredCredentialPayment, VoidRequest,
 };
+use dropin_risk::ScaExemption;
 use tokio::sync::Notify;
 
 #[derive(Default)]
@@ -24,6 +25,7 @@ pub(crate) struct Script {
     calls: Mutex<Vec<(OpKind, OpId)>>,
     references: Mutex<Vec<Option<String>>>,
     challenges: Mutex<Vec<bool>>,
+    exemptions: Mutex<Vec<Option<ScaExemption>>>,
     paid_by_credential: Mutex<Vec<PaidByCredential>>,
     /// While it is there, the next authorization, capture or void waits for it.
     pub(crate) gate: Mutex<Option<std::sync::Arc<Gate>>>,
@@ -109,6 +111,11 @@ impl Script {
         self.challenges.lock().unwrap().clone()
     }
 
+    /// Why nobody need authenticate, as it was told with each authorization.
+    pub(crate) fn exemptions(&self) -> Vec<Option<ScaExemption>> {
+        self.exemptions.lock().unwrap().clone()
+    }
+
     /// The stored cards that it was to charge, as it was told.
     pub(crate) fn paid_by_credential(&self) -> Vec<PaidByCredential> {
         self.paid_by_credential.lock().unwrap().clone()
@@ -150,6 +157,7 @@ impl Processor for Script {
         }
         self.references.lock().unwrap().push(request.payment_reference.clone());
         self.challenges.lock().unwrap().push(request.challenge);
+        self.exemptions.lock().unwrap().push(request.exemption);
         self.pass().await;
         self.answer(OpKind::Authorize, request.key, Some(&request.amount))
     }

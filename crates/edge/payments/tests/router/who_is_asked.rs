@@ -58,6 +58,7 @@ async fn store(router: &ProcessorRouter, processor: &str) -> StoredCredential {
         return_url: None,
         country: None,
         challenge: false,
+        exemption: None,
     };
     let Registration::Registered(reference) = router.register(&request).await else { panic!("it was not registered") };
     request.reference = Some(reference);

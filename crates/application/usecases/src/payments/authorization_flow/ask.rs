@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
+use dropin_contract::Initiator;
 use dropin_order::ProcessorReference;
 use dropin_ports::{Applied, AuthorizeRequest, PaymentMethodData, ProcessorReply, Registration};
-use dropin_risk::Decision;
+use dropin_risk::{Decision, ScaExemption};
 
 use super::{AuthorizationFlow, Prepared};
 
@@ -15,9 +16,11 @@ impl AuthorizationFlow<'_> {
         prepared: &mut Prepared,
         method_data: PaymentMethodData,
         decision: Decision,
+        exemption: Option<ScaExemption>,
     ) -> ProcessorReply {
         let is_card = !matches!(method_data, PaymentMethodData::Method(_));
-        let mut request = self.request(prepared, method_data, decision);
+        let exemption = exemption_of(&method_data, exemption);
+        let mut request = self.request(prepared, method_data, decision, exemption);
         let begun = Instant::now();
         match self.register(&request).await {
             Ok(None) => {}
@@ -61,7 +64,13 @@ impl AuthorizationFlow<'_> {
         }
     }
 
-    fn request(&self, prepared: &Prepared, method_data: PaymentMethodData, decision: Decision) -> AuthorizeRequest {
+    fn request(
+        &self,
+        prepared: &Prepared,
+        method_data: PaymentMethodData,
+        decision: Decision,
+        exemption: Option<ScaExemption>,
+    ) -> AuthorizeRequest {
         let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
         AuthorizeRequest {
             key: operation.id,
@@ -76,6 +85,43 @@ impl AuthorizationFlow<'_> {
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),
             challenge: decision.asks_authentication(),
+            exemption,
         }
+    }
+}
+
+/// Why nobody need authenticate: what screening asks for, or that the merchant begins the payment, which is not screened.
+fn exemption_of(method_data: &PaymentMethodData, screened: Option<ScaExemption>) -> Option<ScaExemption> {
+    match method_data {
+        PaymentMethodData::StoredCredential(stored) if stored.mark().initiator() == Initiator::Merchant => {
+            Some(ScaExemption::MerchantInitiated)
+        }
+        _ => screened,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dropin_contract::{PaymentMark, StoredCredentialUse};
+    use dropin_ports::StoredCredentialPayment;
+
+    use super::*;
+
+    #[test]
+    fn what_the_merchant_begins_is_outside_the_scope_of_the_law() {
+        let low = Some(ScaExemption::LowValue);
+        for (credential_use, expected) in [
+            (StoredCredentialUse::Recurring, Some(ScaExemption::MerchantInitiated)),
+            (StoredCredentialUse::Unscheduled, Some(ScaExemption::MerchantInitiated)),
+            (StoredCredentialUse::OneClick, low),
+            (StoredCredentialUse::First, low),
+        ] {
+            let mark = PaymentMark { credential_use, ..PaymentMark::FIRST };
+            let stored = StoredCredentialPayment::new("card-7".parse().unwrap(), mark);
+            let data = PaymentMethodData::StoredCredential(Box::new(stored));
+            assert_eq!(exemption_of(&data, low), expected, "{credential_use}");
+        }
+        let data = PaymentMethodData::Method("PAYPAL".to_owned());
+        assert_eq!(exemption_of(&data, None), None);
     }
 }
