@@ -108,7 +108,7 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         operators: operators.clone(),
         payments: payments(context, processor.clone(), catalogue.into(), None).await,
         contracts: context.contracts(),
-        disputes: disputes(context, processor.disputes().into_iter().collect(), secrets.clone()),
+        disputes: disputes(context, processor.disputes(), secrets.clone()),
         notifications: Notifications { store: store.clone(), clock: clock.clone(), ids: ids.clone() },
         merchants,
         access: store.clone(),

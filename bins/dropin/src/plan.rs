@@ -180,6 +180,7 @@ pub(crate) fn processor_args(cli: &Cli) -> ProcessorArgs {
         processor: serve.processor,
         processor_url: None,
         processor_key_file: serve.processor_key_file.clone(),
+        processors: serve.processors.clone(),
     }
 }
 

@@ -22,6 +22,7 @@ mod notifications;
 mod numbers;
 mod own_methods;
 mod payment;
+mod processors;
 mod races;
 mod rates;
 mod refunds;

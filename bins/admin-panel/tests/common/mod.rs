@@ -216,6 +216,7 @@ impl World {
             ids: ids.clone(),
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
+            processors: Default::default(),
             timing: Timing::default(),
             screening: PaymentScreening::new(
                 shared.clone(),

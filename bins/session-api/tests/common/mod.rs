@@ -219,6 +219,7 @@ impl Api {
             ids,
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
+            processors: Default::default(),
             timing: Timing::default(),
             screening,
         };

@@ -11,13 +11,13 @@ mod request;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dropin_kernel::{MerchantId, OpId};
+use dropin_kernel::{MerchantId, OpId, ProcessorId};
 use dropin_order::OpKind;
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, CredentialListPage, CredentialListQuery,
     CredentialListUnavailable, DeleteCredentialRequest, DisputeAnswerRequest, DisputeReply, DisputesUnavailable,
     JournalEntry, JournalUnavailable, ListedDispute, Metric, MetricSource, OperationQuery, Processor,
-    ProcessorDisputes, ProcessorJournal, ProcessorReply, RefundRequest, ReportedDispute, StatusReply,
+    ProcessorDisputes, ProcessorJournal, ProcessorReply, Readiness, RefundRequest, ReportedDispute, StatusReply,
     StoredCredentialList, VoidRequest,
 };
 use dropin_processor_transport::health::{self, CallKind};
@@ -94,6 +94,10 @@ impl HttpProcessor {
 
 #[async_trait]
 impl Processor for HttpProcessor {
+    async fn readiness(&self, _processor: Option<&ProcessorId>) -> Readiness {
+        self.0.readiness().await
+    }
+
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
         let (about, body) = (about(request.key, request.merchant_id, OpKind::Authorize), request::authorize(&request));
         // Its card is wiped before anybody waits.
@@ -143,7 +147,7 @@ impl Processor for HttpProcessor {
 }
 
 fn about(key: OpId, merchant_id: MerchantId, kind: OpKind) -> OperationQuery {
-    OperationQuery { key, merchant_id, kind, reference: None }
+    OperationQuery { key, processor: None, merchant_id, kind, reference: None }
 }
 
 #[async_trait]

@@ -134,6 +134,8 @@ macro_rules! all_cases {
                 open_operations_are_listed_oldest_first
                 a_reference_is_kept_once_by_whoever_prepared_the_authorization
                 what_follows_carries_the_reference_of_its_authorization
+                what_follows_carries_the_processor_of_its_authorization
+                what_is_open_and_held_by_nobody_is_made_due
             }
             race {
                 of_many_cancels_one_wins

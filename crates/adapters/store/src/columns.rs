@@ -45,7 +45,7 @@ macro_rules! op_columns {
     () => {
         "processor_op.id, processor_op.order_id, processor_op.kind, processor_op.state, processor_op.currency, \
             processor_op.amount_minor, processor_op.authorization_id, processor_op.refund_id, processor_op.processor_reference, \
-            processor_op.channel, processor_op.epoch, processor_op.tries, processor_op.due_at, processor_op.created_at"
+            processor_op.processor_id, processor_op.channel, processor_op.epoch, processor_op.tries, processor_op.due_at, processor_op.created_at"
     };
 }
 

@@ -30,6 +30,7 @@ tables! {
         saved_card_kind -> Text,
         screening -> Bool,
         screening_rules_revision -> BigInt,
+        processor_routing -> Nullable<Text>,
     }
     merchant_screening_rules (merchant_id) {
         merchant_id -> SqlId,
@@ -254,6 +255,7 @@ tables! {
         authorization_id -> Nullable<SqlId>,
         refund_id -> Nullable<SqlId>,
         processor_reference -> Nullable<Text>,
+        processor_id -> Nullable<Text>,
         channel -> Text,
         epoch -> BigInt,
         tries -> Integer,

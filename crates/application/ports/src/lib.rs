@@ -90,7 +90,7 @@ pub use payment::{
 };
 pub use processor::{
     AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, OperationQuery, PaymentMethodData, Processor,
-    ProcessorJournal, ProcessorReply, RefundRequest, Registration, StatusReply, VoidRequest, Waiting,
+    ProcessorJournal, ProcessorReply, Readiness, RefundRequest, Registration, StatusReply, VoidRequest, Waiting,
 };
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};

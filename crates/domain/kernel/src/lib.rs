@@ -4,6 +4,7 @@
 mod change;
 mod coded_enum;
 mod ids;
+mod processor_id;
 mod span;
 mod timestamp;
 mod violation;
@@ -15,6 +16,7 @@ pub use ids::{
     LedgerTransactionId, MerchantId, MoneyRequestId, OpId, OperatorId, OperatorSessionId, OrderId, ParseIdError,
     PaymentId, RateOfferId, RefundId, SessionId,
 };
+pub use processor_id::{InvalidProcessorId, MAX_PROCESSOR_ID_BYTES, ProcessorId};
 #[cfg(feature = "serde")]
 pub use span::span_text;
 pub use span::{parse_span, write_span};

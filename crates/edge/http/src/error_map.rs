@@ -188,7 +188,7 @@ impl From<CheckoutError> for ApiError {
             ),
             CheckoutError::NoContract => no_contract(),
             CheckoutError::Charge(refused) => not_chargeable(refused),
-            CheckoutError::Keyring(_) => Self::unavailable(error),
+            CheckoutError::Keyring(_) | CheckoutError::ProcessorUnusable => Self::unavailable(error),
             CheckoutError::Store(error) => error.into(),
         }
     }
@@ -278,7 +278,7 @@ impl From<SubmitError> for ApiError {
             | SubmitError::Method(violation)
             | SubmitError::Consent(violation)
             | SubmitError::SavedCard(violation) => fields(vec![violation]),
-            SubmitError::Keyring(_) => Self::unavailable(error),
+            SubmitError::Keyring(_) | SubmitError::ProcessorUnusable => Self::unavailable(error),
             SubmitError::Store(error) => error.into(),
         }
     }

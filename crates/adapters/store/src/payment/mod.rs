@@ -66,6 +66,11 @@ impl PaymentStore for Store {
         self.write(move |connection| operation::claim(connection, now, lease_until, limit).map(TxOutcome::Commit)).await
     }
 
+    async fn make_due(&self, operations: &[OpId], now: Timestamp) -> Result<(), StoreError> {
+        let operations = operations.to_vec();
+        self.write(move |connection| operation::make_due(connection, &operations, now)).await
+    }
+
     async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError> {
         self.read(move |connection| operation::open(connection, limit)).await
     }
