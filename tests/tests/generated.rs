@@ -11,7 +11,7 @@ use dropin_access::operator::{ActionReach, OperatorRole, PANEL_ACTIONS};
 use dropin_catalogue::{Method, PayLaterRegion, PayOption, WindowFrom, methods};
 use dropin_contract::ContractStateKind;
 use dropin_kernel::ViolationCode;
-use dropin_order::{FAILURE_RULES, OrderState, ShopperCode};
+use dropin_order::{DISPUTE_TRANSITIONS, DisputeState, FAILURE_RULES, OrderState, ShopperCode};
 use dropin_session::SessionStateKind;
 use dropin_tests::committed;
 use dropin_wire::ErrorCode;
@@ -178,6 +178,15 @@ fn state_machines() -> String {
     machine(&mut page, "Session", &SessionStateKind::ALL.map(SessionStateKind::as_str), &moves!(dropin_session));
     failures(&mut page);
     machine(&mut page, "Order", &OrderState::ALL.map(OrderState::as_str), &moves!(dropin_order));
+    let disputes = DISPUTE_TRANSITIONS.iter().map(|row| Move {
+        from: row.from.map(DisputeState::as_str),
+        trigger: row.trigger.as_str(),
+        to: row.to.as_str(),
+        // The Order's part of the move tells the merchant, by the same name.
+        event: Some(row.order.as_str()),
+    });
+    let states = DisputeState::ALL.map(DisputeState::as_str);
+    machine(&mut page, "Dispute", &states, &disputes.collect::<Vec<_>>());
     let states = ContractStateKind::ALL.map(ContractStateKind::as_str);
     machine(&mut page, "Contract", &states, &moves!(dropin_contract));
     page

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use dropin_boot::{Context, Failure, Mode, Parts, ScreeningArgs, WalletArgs, WebhookArgs};
-use dropin_payments::{PaymentArgs, payments};
+use dropin_payments::{PaymentArgs, disputes, payments};
 use dropin_ports::{Acting, OperatorStore, StoreError};
 use dropin_usecases::access::Merchants;
 use dropin_usecases::audit::Audit;
@@ -108,6 +108,7 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         operators: operators.clone(),
         payments: payments(context, processor.clone(), catalogue.into(), None).await,
         contracts: context.contracts(),
+        disputes: disputes(context, processor.disputes(), secrets.clone()),
         notifications: Notifications { store: store.clone(), clock: clock.clone(), ids: ids.clone() },
         merchants,
         access: store.clone(),

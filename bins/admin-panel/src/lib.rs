@@ -31,6 +31,7 @@ use dropin_ports::{
 use dropin_usecases::access::Merchants;
 use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::Contracts;
+use dropin_usecases::disputes::Disputes;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::Operators;
 use dropin_usecases::payments::Payments;
@@ -56,6 +57,8 @@ pub struct PanelDeps {
     pub payments: Payments,
     /// Contracts.
     pub contracts: Contracts,
+    /// Disputes.
+    pub disputes: Disputes,
     /// Notifications.
     pub notifications: Notifications,
     /// Merchants' accounts.

@@ -175,6 +175,8 @@ const NOTICES: &[NoticeRow] = &[
     ("review-approved", "good", |t| t.notice_review_approved),
     ("review-declined", "good", |t| t.notice_review_declined),
     ("review-pending", "wait", |t| t.notice_review_pending),
+    ("dispute-answered", "good", |t| t.notice_dispute_answered),
+    ("dispute-pending", "wait", |t| t.notice_dispute_pending),
     ("closed", "good", |t| t.notice_closed),
     ("queued", "good", |t| t.notice_queued),
     ("hurried", "good", |t| t.notice_hurried),

@@ -124,6 +124,9 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/orders/{id}/review", Allowed(A::ReviewOrder), &["csrf", "revision", "decision", "note"], || {
         to(review::decide)
     }),
+    post("/orders/{id}/dispute", Allowed(A::AnswerDispute), &["csrf", "dispute", "answer", "text", "note"], || {
+        to(orders::answer_dispute)
+    }),
     get("/sessions", Allowed(A::ViewPayments), sessions::FILTERS, || to(sessions::list)),
     get("/sessions/{id}", Allowed(A::ViewPayments), &["done"], || to(sessions::show)),
     get("/review", Allowed(A::ReviewOrder), &["merchant", "after", "done"], || to(review::list)),

@@ -6,7 +6,7 @@ use askama::filters::{Escaper as _, Safe};
 use dropin_contract::ContractStateKind;
 use dropin_kernel::Timestamp;
 use dropin_money::{Amount, Currency};
-use dropin_order::{OpState, Order, OrderState, RefundState};
+use dropin_order::{DisputeState, OpState, Order, OrderState, RefundState};
 use dropin_ports::{Actor, DeliveryState};
 use dropin_risk::{Decision, ReasonCode};
 use dropin_session::SessionStateKind;
@@ -162,6 +162,16 @@ pub(crate) fn refund_badge(state: RefundState) -> Html {
         RefundState::InProgress => "wait",
         RefundState::Failed => "bad",
         _ => "good",
+    };
+    badge(kind, &words(state.as_str()))
+}
+
+/// The state of a dispute.
+pub(crate) fn dispute_badge(state: DisputeState) -> Html {
+    let kind = match state {
+        DisputeState::NeedsResponse | DisputeState::UnderReview => "wait",
+        DisputeState::Won => "good",
+        DisputeState::Lost | DisputeState::Accepted => "bad",
     };
     badge(kind, &words(state.as_str()))
 }

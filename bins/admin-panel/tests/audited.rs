@@ -26,6 +26,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("/orders/{id}/capture", "ORDER_CAPTURE, by the use case of the API: tests/tests/e2e/audit_log.rs"),
     ("/orders/{id}/cancel", "ORDER_CANCEL, by the use case of the API: tests/tests/e2e/audit_log.rs"),
     ("/orders/{id}/review", "REVIEW_APPROVE, by the use case of the command: bins/dropin/tests/cli/audit_log.rs"),
+    ("/orders/{id}/dispute", "DISPUTE_ACCEPT and DISPUTE_EVIDENCE: bins/admin-panel/tests/money.rs"),
     ("/contracts/{id}/close", "CONTRACT_CLOSE, by the use case of the API: tests/tests/e2e/audit_log.rs"),
 ];
 

@@ -8,13 +8,14 @@ use std::time::Duration;
 use actix_web::http::StatusCode;
 use common::{Page, World};
 use dropin_access::operator::{MoneyKind, MoneyRequest, MoneyRequestState, OperatorRole};
-use dropin_kernel::{MoneyRequestId, OrderId};
+use dropin_kernel::{DisputeId, LedgerTransactionId, MoneyRequestId, OrderId};
 use dropin_money::{Amount, Currency};
-use dropin_order::Refund;
-use dropin_ports::{Acting, MoneyRequested};
+use dropin_order::{Dispute, DisputeReason, NewDispute, Refund};
+use dropin_ports::{Acting, AuditLog, AuditQuery, ChangeDispute, DisputeStore, MoneyRequested, PaymentStore};
 use dropin_usecases::audit_log::MerchantAct;
 use dropin_usecases::operators::CurrentOperator;
 use dropin_usecases::payments::RefundAsk;
+use uuid::Uuid;
 
 impl World {
     async fn current(&self, session: &str) -> CurrentOperator {
@@ -264,4 +265,60 @@ async fn only_an_owner_makes_api_users_that_move_money() {
         assert_eq!(rotated.status == StatusCode::FORBIDDEN, moves_money, "{:?}: {}", user.permissions, rotated.status);
         assert_eq!(world.post(&owner, &path, &[("overlap", "24")]).await.status, StatusCode::OK);
     }
+}
+
+#[actix_web::test]
+async fn a_dispute_is_shown_and_answered_once_by_those_who_may() {
+    let world = World::new().await;
+    let order = world.store.find_order_anywhere(world.order_of_ana).await.unwrap().unwrap().0;
+    let new = NewDispute {
+        id: DisputeId::new(Uuid::now_v7()),
+        processor: "sandbox".to_owned(),
+        reference: "dp_1".to_owned(),
+        reason: DisputeReason::ProductNotReceived,
+        amount: Amount::from_minor(order.total.currency(), 500).unwrap(),
+        due_at: Some(world.deps.clock.now().plus(Duration::from_secs(600))),
+    };
+    let step = Dispute::open(new, &order, LedgerTransactionId::new(Uuid::now_v7()), world.deps.clock.now()).unwrap();
+    let id = step.dispute.id;
+    let change = ChangeDispute {
+        dispute: step.dispute,
+        expected: None,
+        order: Some(step.order.change),
+        begins: None,
+        ends: None,
+        ledger: step.order.ledger,
+        history: Vec::new(),
+        events: Vec::new(),
+        audit: None,
+    };
+    world.store.change_dispute(change).await.unwrap();
+    let (viewer, support) = (OperatorRole::Viewer, OperatorRole::Support);
+    let (viewer, support) = (world.operator(viewer, None).await, world.operator(support, None).await);
+    let path = format!("/orders/{}", world.order_of_ana);
+    let seen = world.get(Some(&viewer), &path).await;
+    assert!(seen.text.contains("Product not received") && seen.text.contains("Needs response"), "{}", seen.text);
+    assert!(!seen.text.contains("/dispute\""), "a viewer has no form");
+    let (answer, dispute) = (format!("{path}/dispute"), id.to_string());
+    let accept = [("dispute", dispute.as_str()), ("answer", "accept"), ("text", ""), ("note", "the shopper called")];
+    assert_eq!(world.post(&viewer, &answer, &accept).await.status, StatusCode::FORBIDDEN);
+    let evidence = |text, note| [("dispute", dispute.as_str()), ("answer", "evidence"), ("text", text), ("note", note)];
+    for fields in [evidence("", "why"), evidence("It was delivered.", "")] {
+        assert_eq!(world.post(&support, &answer, &fields).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+    }
+    let told = world.post(&support, &answer, &evidence("It was delivered.", "by the carrier's note")).await;
+    assert_eq!(
+        (told.status, told.location()),
+        (StatusCode::SEE_OTHER, format!("{path}?done=dispute-pending").as_str())
+    );
+    let again = world.post(&support, &answer, &accept).await;
+    assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(again.text.contains("on its way to the processor"), "{}", again.text);
+    let query = AuditQuery { action: Some("DISPUTE_EVIDENCE".to_owned()), limit: 10, ..AuditQuery::default() };
+    let entries = world.store.search_audit_log(query).await.unwrap().entries;
+    assert_eq!(entries.len(), 1);
+    let after = entries[0].after.clone().unwrap_or_default();
+    assert!(after.contains("TextCharacters") && !after.contains("delivered"), "nothing of what it says: {after}");
+    let foreign = format!("/orders/{}/dispute", world.order_of_bob);
+    assert_eq!(world.post(&support, &foreign, &accept).await.status, StatusCode::NOT_FOUND);
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 use clap::Args;
 use dropin_access::{Origin, WalletDomain};
 use dropin_boot::{
-    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, IpCountriesArgs, Mode, OutsideScoreArgs, Parts, PublicArgs,
-    ScreeningArgs, StashArgs, WalletArgs, keep_memory_private, public_url,
+    AccessArgs, CatalogueArgs, Context, DocsArgs, Failure, IpCountriesArgs, Mode, OutsideScoreArgs, Parts,
+    ProcessorEventArgs, PublicArgs, ScreeningArgs, StashArgs, WalletArgs, keep_memory_private, public_url,
 };
 use dropin_keyring::MasterKey;
-use dropin_payments::{PaymentArgs, payments};
+use dropin_payments::{PaymentArgs, ProcessorEvents, payments};
 use dropin_score_client::{ScoreClient, ScoreClientError};
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::catalogue::MethodLists;
-use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper};
+use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, ProcessorProfiles, Shopper};
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletOffers, WalletSessions};
 use dropin_wallet_client::{WalletClient, WalletClientConfig};
 
@@ -27,6 +27,9 @@ pub struct CheckoutApiArgs {
     /// The payment processor.
     #[command(flatten)]
     pub payments: PaymentArgs,
+    /// What it sends by itself.
+    #[command(flatten)]
+    pub processor_events: ProcessorEventArgs,
     /// Public addresses.
     #[command(flatten)]
     pub public: PublicArgs,
@@ -66,7 +69,10 @@ pub struct CheckoutApiArgs {
 pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Parts, Failure> {
     keep_memory_private()?;
     let store = context.store.clone();
-    let catalogue_args = settings.catalogue.of_processor(settings.payments.processor.processor);
+    let others = settings.payments.processor.others()?;
+    let events = ProcessorEvents::open(&settings.payments.processor, &settings.processor_events, &others)?;
+    let processors: ProcessorProfiles = settings.catalogue.profiles(&settings.payments.processor, &others).into();
+    let catalogue_args = settings.catalogue.of_processor(settings.payments.processor.processor).with_further(&others);
     let catalogue = Arc::new(catalogue_args.open(&settings.payments.methods)?);
     let processor = settings.payments.open(context).await?;
     let credentials = context.credential_keys().await?;
@@ -82,7 +88,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         Some(outside) => screening.with_outside_score(Arc::new(outside)),
         None => screening,
     };
-    let payments = Payments { screening, ..payments };
+    let payments = Payments { screening, processors: processors.clone(), ..payments };
     let keys = context.stash_keys(settings.stash.lifetime()).await?;
     let public = settings.public.urls(context.mode)?;
     if context.is_public_production {
@@ -114,7 +120,14 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         flows: context.flows.clone(),
         url_policy: context.mode.url_policy(),
         wallets: wallet_sessions(context, &settings.wallet, secrets.clone(), asset_origin)?,
-        methods: MethodLists { merchants: merchants.clone(), catalogue, wallets: wallets.clone(), pay_later_script },
+        events: Arc::new(events),
+        methods: MethodLists {
+            merchants: merchants.clone(),
+            catalogue,
+            processors,
+            wallets: wallets.clone(),
+            pay_later_script,
+        },
     };
     let shopper = CheckoutDeps {
         shopper: Shopper {

@@ -9,17 +9,20 @@ mod contract;
 mod frame;
 mod ip_countries;
 pub mod openapi;
+mod processor_event;
 mod return_page;
 mod shopper;
 mod transfer;
 mod wallet;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::web;
 use dropin_access::Permission;
 use dropin_http::{ApiOperation, AuthState, Flows, mount_with_cors};
+use dropin_payments::ProcessorEvents;
 use dropin_ports::Payment;
 use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::contracts::Contracts;
@@ -65,6 +68,8 @@ pub struct MerchantDeps {
     pub methods: MethodLists,
     /// Payment sessions of the wallet's provider.
     pub wallets: WalletSessions,
+    /// Who may tell of what happened at which processor.
+    pub events: Arc<ProcessorEvents>,
 }
 
 /// Mounts {asset_url}: the drop-in's files and the shopper's calls, both under `/v1`.
@@ -86,6 +91,7 @@ pub fn configure_checkout(deps: MerchantDeps) -> impl Fn(&mut web::ServiceConfig
     move |config| {
         config.app_data(web::Data::new(deps.auth.clone())).app_data(web::Data::new(deps.clone()));
         mount_with_cors(config, OPERATIONS, &[METHODS_PATH]);
+        config.service(processor_event::resource());
     }
 }
 

@@ -82,9 +82,9 @@ impl Parts {
         self.has(Target::CheckoutApi) || self.has(Target::Settler)
     }
 
-    /// Whether a part runs that checks passwords, signs notifications, or makes merchants: only those open the master key.
+    /// Whether a part runs that checks passwords, signs notifications, hands on evidence, or makes merchants: only those open the master key.
     pub(crate) fn need_master_key(&self) -> bool {
-        [Target::SessionApi, Target::CheckoutApi, Target::Notifier, Target::AdminPanel, Target::Shop]
+        [Target::SessionApi, Target::CheckoutApi, Target::Notifier, Target::Settler, Target::AdminPanel, Target::Shop]
             .into_iter()
             .any(|part| self.has(part))
     }
@@ -180,6 +180,7 @@ pub(crate) fn processor_args(cli: &Cli) -> ProcessorArgs {
         processor: serve.processor,
         processor_url: None,
         processor_key_file: serve.processor_key_file.clone(),
+        processors: serve.processors.clone(),
     }
 }
 

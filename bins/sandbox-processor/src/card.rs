@@ -30,7 +30,7 @@ enum IssuerCheck {
 }
 
 /// Every published test number (docs/SPECIFICATION.md#test-numbers). Pages, tools and documents that name a number take it from here.
-pub const TEST_CARDS: [SandboxCard; 22] = [
+pub const TEST_CARDS: [SandboxCard; 23] = [
     test_card("4242424242424242", "Visa", "Pays", Verdict::Approve(Scenario::Plain)),
     test_card("4000000000000002", "Visa", "Is declined", Verdict::Decline(Reason::GenericDecline)),
     test_card("4000000000009995", "Visa", "Is declined for lack of money", Verdict::Decline(Reason::InsufficientFunds)),
@@ -70,6 +70,12 @@ pub const TEST_CARDS: [SandboxCard; 22] = [
         "Visa",
         "Pays; a refund fails after a few seconds",
         Verdict::Approve(Scenario::FailingRefund),
+    ),
+    test_card(
+        "4000000000000259",
+        "Visa",
+        "Pays, and is disputed a few seconds after it was captured",
+        Verdict::Approve(Scenario::Disputed),
     ),
     test_card(
         "4000000000000119",

@@ -319,6 +319,24 @@ words! {
         Review = "REVIEW",
         /// The deletion of a stored credential.
         Credential = "CREDENTIAL",
+        /// An answer to a dispute.
+        Dispute = "DISPUTE",
+    }
+}
+
+words! {
+    /// Where a dispute stands.
+    DisputeState {
+        /// It takes an answer.
+        NeedsResponse = "NEEDS_RESPONSE",
+        /// The bank looks at the evidence.
+        UnderReview = "UNDER_REVIEW",
+        /// Decided for the merchant.
+        Won = "WON",
+        /// Decided for the shopper.
+        Lost = "LOST",
+        /// The merchant accepted it.
+        Accepted = "ACCEPTED",
     }
 }
 
@@ -348,5 +366,7 @@ words! {
         FailingRefund = "FAILING_REFUND",
         /// The authorization's answer was lost; everything later is plain.
         LostAnswer = "LOST_ANSWER",
+        /// What was captured is disputed a little later.
+        Disputed = "DISPUTED",
     }
 }

@@ -5,6 +5,7 @@ use dropin_kernel::{OpId, Timestamp};
 
 use crate::card::Verdict;
 use crate::credential::{self, CredentialView, keep_terms};
+use crate::dispute;
 use crate::enums::{Outcome, Reason, Scenario, Stage};
 use crate::operation_store::{account, conclude, find, insert, save, secret, settle_due, settle_until};
 use crate::request::Request;
@@ -77,6 +78,7 @@ pub(crate) fn execute(
         if let Some(account) = &decision.account {
             save(store, account)?;
         }
+        dispute::open_of(store, &operation, decision.account.as_ref(), context)?;
         if let Some(stopped) = &decision.stops {
             conclude(store, stopped, Some((Reason::Voided, false)), context.now)?;
         }

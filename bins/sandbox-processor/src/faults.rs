@@ -90,7 +90,7 @@ impl Faults {
     /// Sets the switch from a request's body and shows it; the error is a message for the caller.
     pub(crate) fn set(&self, body: &[u8]) -> Result<Switch, String> {
         let switch: Switch = serde_json::from_slice(body)
-            .map_err(|error| format!("The body is no fault switch: {error}. Modes: none, slow, timeout_after_work, error_500, refuse, duplicate; kinds: AUTHORIZE, CAPTURE, VOID, REFUND, PAGE, REVIEW, CREDENTIAL."))?;
+            .map_err(|error| format!("The body is no fault switch: {error}. Modes: none, slow, timeout_after_work, error_500, refuse, duplicate; kinds: AUTHORIZE, CAPTURE, VOID, REFUND, PAGE, REVIEW, CREDENTIAL, DISPUTE."))?;
         if switch.delay_ms.is_some_and(|delay| MAX_DELAY_MS < delay) {
             return Err(format!("DelayMs must be at most {MAX_DELAY_MS}."));
         }

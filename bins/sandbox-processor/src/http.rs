@@ -13,6 +13,7 @@ use time::OffsetDateTime;
 use crate::SandboxProcessor;
 use crate::credential::CredentialView;
 use crate::credential_http;
+use crate::dispute_http::{self, MAX_EVIDENCE_BODY};
 use crate::enums::{Call, Kind, Scenario};
 use crate::execution::{self, ExecuteError};
 use crate::faults::Mode;
@@ -43,6 +44,10 @@ pub(crate) enum Refusal {
     NoRoute,
     #[error("No operation is known under this key.")]
     NoOperation,
+    #[error("No dispute is known by this reference.")]
+    NoDispute,
+    #[error("The dispute takes no answer: it was answered or decided, or its time is over.")]
+    DisputeClosed,
     #[error("Nothing is under review with this key. Only a PAYLATER authorization with Review true can be decided.")]
     NotInReview,
     #[error("This program does not play the wallet's provider; start it with --wallet-listen.")]
@@ -80,6 +85,8 @@ impl Refusal {
             Self::WrongMethod(_) => "METHOD_NOT_ALLOWED",
             Self::NoWallet => "NO_WALLET",
             Self::NotInReview => "NOT_IN_REVIEW",
+            Self::NoDispute => "DISPUTE_NOT_FOUND",
+            Self::DisputeClosed => "DISPUTE_CLOSED",
             Self::KeyAbandoned => "KEY_ABANDONED",
             Self::TooLarge => "PAYLOAD_TOO_LARGE",
             Self::KeyReused => "IDEMPOTENCY_KEY_REUSED",
@@ -94,9 +101,9 @@ impl ResponseError for Refusal {
         match self {
             Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::NoRoute | Self::NoOperation => StatusCode::NOT_FOUND,
+            Self::NoRoute | Self::NoOperation | Self::NoDispute => StatusCode::NOT_FOUND,
             Self::WrongMethod(_) => StatusCode::METHOD_NOT_ALLOWED,
-            Self::KeyAbandoned | Self::NotInReview | Self::NoWallet => StatusCode::CONFLICT,
+            Self::KeyAbandoned | Self::NotInReview | Self::NoWallet | Self::DisputeClosed => StatusCode::CONFLICT,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
             Self::OnPurpose | Self::Store => StatusCode::INTERNAL_SERVER_ERROR,
@@ -162,6 +169,14 @@ pub(crate) fn mount(processor: SandboxProcessor, config: &mut web::ServiceConfig
             .service(resource("/operations/{key}/review", "PUT").route(web::put().to(review)))
             .service(resource("/credentials", "GET").route(web::get().to(credential_http::list)))
             .service(resource("/credentials/delete", "POST").route(web::post().to(credential_http::delete)))
+            .service(resource("/disputes", "GET").route(web::get().to(dispute_http::list)))
+            .service(resource("/disputes/{reference}", "GET").route(web::get().to(dispute_http::get)))
+            .service(resource("/disputes/{reference}/accept", "POST").route(web::post().to(dispute_http::accept)))
+            .service(
+                resource("/disputes/{reference}/evidence", "POST")
+                    .app_data(web::PayloadConfig::new(MAX_EVIDENCE_BODY))
+                    .route(web::post().to(dispute_http::hand_in)),
+            )
             .service(resource("/wallet/identities", "POST").route(web::post().to(issue_identity)))
             .service(resource("/journal", "GET").route(web::get().to(journal)))
             .service(resource("/faults", "GET, PUT").route(web::get().to(show_faults)).route(web::put().to(set_faults)))
@@ -215,16 +230,17 @@ async fn require_key(
 }
 
 async fn effect(processor: Processor, http: HttpRequest, body: Body, kind: Kind) -> Result<HttpResponse, Refusal> {
-    let key = http
-        .headers()
-        .get("Idempotency-Key")
-        .and_then(|value| value.to_str().ok())
-        .and_then(|text| text.parse::<OpId>().ok())
-        .ok_or_else(|| {
-            Refusal::Malformed("Send a UUID in the header Idempotency-Key; it names this operation.".to_owned())
-        })?;
+    let key = idempotency_key(&http)?;
     let request = request_body::parse(kind, &read(body)?, OffsetDateTime::now_utc()).map_err(Refusal::Malformed)?;
     perform(&processor, key, request, &base(&processor, &http)).await
+}
+
+/// The key that names what is asked.
+pub(crate) fn idempotency_key(http: &HttpRequest) -> Result<OpId, Refusal> {
+    let key = http.headers().get("Idempotency-Key").and_then(|value| value.to_str().ok());
+    key.and_then(|text| text.parse().ok()).ok_or_else(|| {
+        Refusal::Malformed("Send a UUID in the header Idempotency-Key; it names this operation.".to_owned())
+    })
 }
 
 /// Executes a call, as badly as the fault switch and the card want it.
@@ -287,9 +303,9 @@ async fn review(
 }
 
 #[derive(Deserialize)]
-struct Page {
-    after: Option<i64>,
-    limit: Option<i64>,
+pub(crate) struct Page {
+    pub(crate) after: Option<i64>,
+    pub(crate) limit: Option<i64>,
 }
 
 async fn journal(

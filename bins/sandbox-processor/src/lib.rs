@@ -6,6 +6,8 @@ mod card;
 mod credential;
 mod credential_body;
 mod credential_http;
+mod dispute;
+mod dispute_http;
 mod enums;
 mod execution;
 mod faults;

@@ -206,7 +206,7 @@ pub(crate) struct Entry {
 /// A stored amount is none of its currency: the file was changed by another program.
 #[derive(Debug, thiserror::Error)]
 #[error("the store holds an amount that makes no sense under key {0}")]
-pub(crate) struct Corrupt(String);
+pub(crate) struct Corrupt(pub(crate) String);
 
 impl Operation {
     /// Renders a row for a caller who reaches the pages under `base`.

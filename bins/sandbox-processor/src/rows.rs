@@ -5,8 +5,10 @@ use dropin_kernel::OpId;
 use dropin_money::Amount;
 
 use crate::card::{SandboxCard, Verdict};
-use crate::enums::{CredentialKind, CredentialUse, Exemption, Kind, Method, Outcome, Reason, Scenario, Stage};
-use crate::store::{authorizations, credential_terms, credentials, journal, operations};
+use crate::enums::{
+    CredentialKind, CredentialUse, DisputeState, Exemption, Kind, Method, Outcome, Reason, Scenario, Stage,
+};
+use crate::store::{authorizations, credential_terms, credentials, disputes, journal, operations};
 
 /// An operation that is about to be written.
 #[derive(Debug, Insertable)]
@@ -225,6 +227,22 @@ pub(crate) struct Credential {
     /// Microseconds since 1970.
     pub(crate) stored_at: i64,
     pub(crate) deleted_at: Option<i64>,
+}
+
+/// Money that the shopper's bank takes back, in minor units of `currency`.
+#[derive(Debug, Clone, Queryable, Selectable)]
+#[diesel(table_name = disputes)]
+pub(crate) struct Dispute {
+    pub(crate) number: i64,
+    pub(crate) reference: String,
+    pub(crate) authorization_key: String,
+    pub(crate) state: DisputeState,
+    pub(crate) amount: i64,
+    pub(crate) currency: String,
+    /// Microseconds since 1970, as all instants.
+    pub(crate) opened_at: i64,
+    pub(crate) due_at: i64,
+    pub(crate) answer_key: Option<String>,
 }
 
 /// One line of the journal.

@@ -135,9 +135,11 @@ fn decide_capture(account: &Account, amount: &Amount, context: CallContext) -> D
             let account = Account { capture_pending: minor, ..account.clone() };
             Decision::pending(account, (context.capture_delay, Outcome::Approved))
         }
-        Scenario::Plain | Scenario::PendingRefund | Scenario::FailingRefund | Scenario::LostAnswer => {
-            Decision::approved(Account { captured: minor, ..account.clone() })
-        }
+        Scenario::Plain
+        | Scenario::PendingRefund
+        | Scenario::FailingRefund
+        | Scenario::LostAnswer
+        | Scenario::Disputed => Decision::approved(Account { captured: minor, ..account.clone() }),
     }
 }
 
@@ -173,9 +175,11 @@ fn decide_refund(account: &Account, amount: &Amount, context: CallContext) -> De
     match account.scenario {
         Scenario::PendingRefund => Decision::pending(reserved(), (context.capture_delay, Outcome::Approved)),
         Scenario::FailingRefund => Decision::pending(reserved(), (context.capture_delay, Outcome::Declined)),
-        Scenario::Plain | Scenario::PendingCapture | Scenario::RefusedCapture | Scenario::LostAnswer => {
-            Decision::approved(Account { refunded: account.refunded + minor, ..account.clone() })
-        }
+        Scenario::Plain
+        | Scenario::PendingCapture
+        | Scenario::RefusedCapture
+        | Scenario::LostAnswer
+        | Scenario::Disputed => Decision::approved(Account { refunded: account.refunded + minor, ..account.clone() }),
     }
 }
 

@@ -97,6 +97,22 @@ diesel::table! {
 }
 
 diesel::table! {
+    disputes (number) {
+        number -> BigInt,
+        reference -> Text,
+        authorization_key -> Text,
+        state -> Text,
+        amount -> BigInt,
+        currency -> Text,
+        opened_at -> BigInt,
+        due_at -> BigInt,
+        answer_key -> Nullable<Text>,
+        decided_at -> Nullable<BigInt>,
+        decision -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
     journal (number) {
         number -> BigInt,
         at -> BigInt,

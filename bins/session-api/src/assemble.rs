@@ -1,6 +1,6 @@
 use clap::Args;
 use dropin_boot::{AccessArgs, Context, DocsArgs, Failure, OfferArgs, Parts};
-use dropin_payments::{PaymentArgs, payments};
+use dropin_payments::{PaymentArgs, disputes, payments};
 use dropin_usecases::events::Events;
 use dropin_usecases::rates::Rates;
 
@@ -40,6 +40,7 @@ pub async fn assemble(context: &Context, settings: SessionApiArgs) -> Result<Par
         answers: context.answers(),
         payments: payments(context, processor.clone(), catalogue.into(), None).await,
         contracts: context.contracts(),
+        disputes: disputes(context, processor.disputes(), secrets.clone()),
         flows: context.flows.clone(),
     };
     let docs = settings.docs.shown(context.mode);

@@ -3,6 +3,7 @@
 
 mod assemble;
 mod contracts;
+mod disputes;
 mod events;
 pub mod openapi;
 mod orders;
@@ -15,6 +16,7 @@ use actix_web::web;
 use dropin_access::Permission;
 use dropin_http::{ApiOperation, AuthState, Flows, mount_with_cors};
 use dropin_usecases::contracts::Contracts;
+use dropin_usecases::disputes::Disputes;
 use dropin_usecases::events::Events;
 use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::Payments;
@@ -34,6 +36,8 @@ pub struct SessionApiDeps {
     pub payments: Payments,
     /// Contracts.
     pub contracts: Contracts,
+    /// Disputes of Orders.
+    pub disputes: Disputes,
     /// What merchants are told, to be read.
     pub events: Events,
     /// Exchange rates.
@@ -160,6 +164,30 @@ pub const OPERATIONS: &[ApiOperation] = &[
         query: &[],
         permission: Some(Permission::OrderRead),
         handler: || web::to(refunds::get),
+    },
+    ApiOperation {
+        name: "listDisputes",
+        method: Method::GET,
+        path: "/v1/order/{OrderId}/dispute",
+        query: &[],
+        permission: Some(Permission::DisputeRead),
+        handler: || web::to(disputes::list),
+    },
+    ApiOperation {
+        name: "acceptDispute",
+        method: Method::POST,
+        path: "/v1/order/{OrderId}/dispute/{DisputeId}/accept",
+        query: &[],
+        permission: Some(Permission::DisputeWrite),
+        handler: || web::to(disputes::accept),
+    },
+    ApiOperation {
+        name: "handInEvidence",
+        method: Method::POST,
+        path: "/v1/order/{OrderId}/dispute/{DisputeId}/evidence",
+        query: &[],
+        permission: Some(Permission::DisputeWrite),
+        handler: || web::to(disputes::hand_in),
     },
     ApiOperation {
         name: "listEvents",

@@ -3,6 +3,7 @@
 use dropin_http::{ApiDocs, Exchange, OperationDocs, ResponseDocs, ServiceDocs};
 use dropin_wire::ErrorCode;
 use dropin_wire::contract::{ContractBody, ContractListBody};
+use dropin_wire::dispute::{DisputeBody, DisputeEvidenceForm, DisputeListBody};
 use dropin_wire::event_log::EventsBody;
 use dropin_wire::order::{OrderBody, OrderCaptureRequest, OrderRefundRequest, RefundBody, RefundListBody};
 use dropin_wire::rates::RatesBody;
@@ -24,7 +25,7 @@ const SERVICE: ServiceDocs = ServiceDocs {
     description: "For the merchant's server, below {base_url}.\n\n\
         - **Credentials**: HTTP Basic with the name and password of an API user, over TLS 1.2 or newer. Each operation names the permission it needs.\n\
         - **JSON**: PascalCase members. A member that the operation does not know is refused (FIELD_UNKNOWN) with the nearest known one; null counts as left out. The same key twice, invalid UTF-8 and more than 32 \
-        levels of nesting are refused. Bodies have at most 256 KiB.\n\
+        levels of nesting are refused. Bodies have at most 256 KiB, a form with evidence 2.5 MiB.\n\
         - **Amounts** are JSON numbers and exact decimals end to end: at most 12 digits before the point, and after it no more than the currency's minor \
         unit has (ISO 4217: none for JPY, two for USD, three for KWD). A whole number may be written `2.0`.\n\
         - **Errors**: every 4xx and 5xx answer carries an Error object. Programs decide by Code; FieldErrors name fields by their path, such as \
@@ -52,6 +53,9 @@ fn operations() -> Vec<OperationDocs> {
         refund(),
         list_refunds(),
         get_refund(),
+        list_disputes(),
+        accept_dispute(),
+        hand_in_evidence(),
         list_events(),
         get_rates(),
     ]
@@ -65,6 +69,7 @@ const RATES: &str = "Rates";
 const SESSION_ID: (&str, &str) = ("SessionId", "Identifier of the Session, from the answer that created it.");
 const ORDER_ID: (&str, &str) = ("OrderId", "Identifier of the Order, from a notification or from Session.Order.");
 
+const DISPUTE_ID: (&str, &str) = ("DisputeId", "Identifier of the dispute, from a notification or the list.");
 const REFUND_ID: (&str, &str) =
     ("RefundId", "Identifier of the refund, from the answer to it, the list or a notification.");
 
@@ -231,6 +236,45 @@ fn get_refund() -> OperationDocs {
         .id(REFUND_ID.0, REFUND_ID.1)
         .answers(ResponseDocs::json::<RefundBody<'_>>(200, "The refund."))
         .refuses(&[ErrorCode::OrderNotFound, ErrorCode::RefundNotFound])
+}
+
+fn list_disputes() -> OperationDocs {
+    let text = "The disputes of an Order, oldest first: what shoppers want back through their bank. DISPUTE_OPENED, DISPUTE_UPDATED and DISPUTE_CLOSED tell \
+        of each. What is disputed cannot be refunded, unless the dispute is WON.";
+    OperationDocs::new(ORDERS, "listDisputes", "List the disputes of an Order", text)
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .answers(ResponseDocs::json::<DisputeListBody>(200, "The disputes; the list may be empty."))
+        .refuses(&[ErrorCode::OrderNotFound])
+}
+
+const ANSWER_REFUSALS: &[ErrorCode] = &[
+    ErrorCode::OrderNotFound,
+    ErrorCode::DisputeNotFound,
+    ErrorCode::InvalidDisputeState,
+    ErrorCode::DuplicateRequest,
+    ErrorCode::DisputeAnswerRefused,
+];
+
+fn accept_dispute() -> OperationDocs {
+    let text = "Accepts a dispute that NEEDS_RESPONSE: its money stays with the shopper, and DISPUTE_CLOSED tells. Accepted again it answers 200.";
+    OperationDocs::new(ORDERS, "acceptDispute", "Accept a dispute", text)
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .id(DISPUTE_ID.0, DISPUTE_ID.1)
+        .repeatable()
+        .answers(ResponseDocs::json::<DisputeBody>(200, "The dispute, ACCEPTED or with AnswerPending."))
+        .refuses(ANSWER_REFUSALS)
+}
+
+fn hand_in_evidence() -> OperationDocs {
+    let text = "Hands in evidence that the payment was right, once, while the dispute NEEDS_RESPONSE: it is then UNDER_REVIEW, and the shopper's bank decides. \
+        Send all of it in one form, and nothing of the card.";
+    OperationDocs::new(ORDERS, "handInEvidence", "Hand in evidence", text)
+        .id(ORDER_ID.0, ORDER_ID.1)
+        .id(DISPUTE_ID.0, DISPUTE_ID.1)
+        .repeatable()
+        .takes_files::<DisputeEvidenceForm>("Text, Files or both.")
+        .answers(ResponseDocs::json::<DisputeBody>(200, "The dispute, UNDER_REVIEW or with AnswerPending."))
+        .refuses(ANSWER_REFUSALS)
 }
 
 fn list_events() -> OperationDocs {

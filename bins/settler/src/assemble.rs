@@ -4,7 +4,7 @@ use clap::Args;
 use dropin_boot::{
     Context, Failure, Parts, RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs, keep_memory_private,
 };
-use dropin_payments::{PaymentArgs, payments};
+use dropin_payments::{PaymentArgs, disputes, payments};
 use dropin_usecases::audit::OpenWork;
 use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::CredentialDeletions;
@@ -40,7 +40,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
     let catalogue = settings.payments.methods.known()?;
     let processor = settings.payments.open(context).await?;
     let rates = rate_refresher(context, &settings.rates)?;
-    let credentials = context.credential_keys().await?;
+    let (credentials, secrets) = (context.credential_keys().await?, context.master_key().await?);
     let deletions = CredentialDeletions {
         store: context.store.clone(),
         vault: credentials.clone(),
@@ -64,6 +64,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         payments,
         contracts: context.contracts(),
         deletions,
+        disputes: disputes(context, processor.disputes(), secrets.clone()),
         answers: context.answers(),
         sessions: context.sessions(),
         screening,
@@ -73,6 +74,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
     };
     let open = OpenWork { payments: context.store.clone(), audit: context.store.clone(), clock: context.clock.clone() };
     let parts = Parts::new()
+        .with_master_key(secrets.id())
         .ready_with_keys(move || dropin_ports::CredentialVault::check(&*credentials))
         .ready_with_keys(move || audit_keys.check())
         .run("settler", run(deps, context.stop.clone()))

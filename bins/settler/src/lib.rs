@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::{Contracts, CredentialDeletions};
+use dropin_usecases::disputes::Disputes;
 use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::Payments;
 use dropin_usecases::rates::RateRefresher;
@@ -42,6 +43,8 @@ pub struct SettlerDeps {
     pub contracts: Contracts,
     /// Stored credentials that nobody may charge any more.
     pub deletions: CredentialDeletions,
+    /// Disputes that processors tell of, and answers to them whose outcome is open.
+    pub disputes: Disputes,
     /// Sessions that expire.
     pub sessions: Sessions,
     /// Stored responses to requests with an idempotency key.
@@ -66,8 +69,9 @@ pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     let rates = rates(&deps, stop.clone());
     let contracts = contracts(&deps, stop.clone());
     let seals = seals(&deps, stop.clone());
+    let (disputes, dispute_answers) = (disputes(&deps, stop.clone()), dispute_answers(&deps, stop.clone()));
     log::info!("settler: looking for due work every {} ms", deps.poll.as_millis());
-    tokio::join!(operations, sessions, orders, answers, screening, rates, contracts, seals);
+    tokio::join!(operations, sessions, orders, answers, screening, rates, contracts, seals, disputes, dispute_answers);
     // The loops end with the signal; a closed channel means that whoever started us is gone.
     drop(stop.wait_for(|stopping| *stopping).await);
 }
@@ -138,6 +142,39 @@ async fn contracts(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
             (Ok(cards), Ok(deleted)) => cards == MAX_BATCH_ROWS || deleted == MAX_BATCH_ROWS,
             (Err(error), _) | (_, Err(error)) => {
                 log::warn!(error:% = error; "settler: cannot look after every contract; trying again");
+                false
+            }
+        };
+        if !more {
+            pause(deps.poll * 4, &mut stop).await;
+        }
+    }
+}
+
+/// New disputes, and what became of undecided ones. A processor that hangs keeps this loop alone, until its question's deadline.
+async fn disputes(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let more = match (deps.disputes.read_new(MAX_BATCH_ROWS).await, deps.disputes.look_again(MAX_BATCH_ROWS).await)
+        {
+            (Ok(new), Ok(undecided)) => new || undecided,
+            (Err(error), _) | (_, Err(error)) => {
+                log::warn!(error:% = error; "settler: cannot follow every dispute; trying again");
+                false
+            }
+        };
+        if !more {
+            pause(deps.poll * 8, &mut stop).await;
+        }
+    }
+}
+
+/// Answers to disputes that no program could give, or of which nobody knows whether the processor has them.
+async fn dispute_answers(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let more = match deps.disputes.give_due(MAX_BATCH_ROWS).await {
+            Ok(given) => given == MAX_BATCH_ROWS,
+            Err(error) => {
+                log::warn!(error:% = error; "settler: cannot give every answer to a dispute; trying again");
                 false
             }
         };

@@ -42,6 +42,7 @@ async fn make_merchant(url: &str) {
         attempts_allowed: 5,
         saved_cards: Default::default(),
         screening: Default::default(),
+        processors: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),

@@ -117,6 +117,14 @@ impl Merchant {
         self.http.send(method, url, &headers, body.unwrap_or_default()).await
     }
 
+    /// A POST of a form, whose content type is among the headers.
+    pub async fn post_form(&self, path: &str, headers: &[(&str, &str)], form: Vec<u8>) -> Response {
+        let authorization = self.authorization();
+        let headers = [headers, &[("authorization", authorization.as_str())]].concat();
+        let url = format!("{}{path}", self.base);
+        self.http.send(Method::POST, &url, &headers, form).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
     /// POST to the checkout API, `what` behind its version; with an Idempotency-Key when there is one.
     pub async fn post_checkout(&self, what: &str, key: Option<&str>, body: &Value) -> Response {
         let headers: Vec<_> = key.map(|key| ("idempotency-key", key)).into_iter().collect();

@@ -61,6 +61,8 @@ pub mod cards {
     pub const REFUND_PENDING: &str = "4000000000007726";
     /// Its refunds fail seconds later.
     pub const REFUND_FAILS: &str = "4000000000005126";
+    /// Captured, then disputed seconds later.
+    pub const DISPUTED: &str = "4000000000000259";
     /// The processor does the work and answers 500.
     pub const DONE_BUT_500: &str = "4000000000000119";
     /// The processor never answers; nothing is done.
@@ -75,7 +77,7 @@ pub mod cards {
     pub const OTHER_ADDRESS: &str = "4000000000000036";
     /// Authorized, and the issuer says that the code is wrong.
     pub const WRONG_CODE: &str = "4000000000000101";
-    const SPECIAL: [&str; 16] = [
+    const SPECIAL: [&str; 17] = [
         DECLINED,
         NO_FUNDS,
         STOLEN,
@@ -85,6 +87,7 @@ pub mod cards {
         CAPTURE_REFUSED,
         REFUND_PENDING,
         REFUND_FAILS,
+        DISPUTED,
         DONE_BUT_500,
         SILENT,
         ASKS_TO_STORE,

@@ -1,27 +1,179 @@
 //! A deployment whose processor is Stripe: a stand-in of ours for it, written from Stripe's API reference, in the process of the test.
 
 #[path = "../../../crates/adapters/processor-stripe/tests/stripe/stand_in.rs"]
-mod stand_in;
+pub(crate) mod stand_in;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
-use dropin_tests::{Topology, World, cards, thousandths_of};
+use aws_lc_rs::hmac;
+use dropin_processor_stripe::API_VERSION;
+use dropin_tests::{Topology, World, cards, thousandths_of, until};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::{AUTHORIZED, PAID};
 use stand_in::{KEY, StandIn};
 
-/// Starts a deployment that pays at a stand-in.
-async fn start(topology: Topology) -> World {
-    let url = format!("http://{}", StandIn::start().await);
-    let folder = tempfile::tempdir().unwrap();
-    let key = folder.path().join("stripe.key");
-    fs::write(&key, KEY).unwrap();
-    fs::set_permissions(&key, PermissionsExt::from_mode(0o600)).unwrap();
-    let key = key.display().to_string();
-    let settings = [("PROCESSOR", "stripe"), ("PROCESSOR_URL", &url), ("PROCESSOR_KEY_FILE", &key)];
+/// What the stand-in's events are signed with.
+const EVENT_SECRET: &str = "whsec_of_this_test";
+
+/// A private file with a key.
+pub(crate) struct KeyFile {
+    pub(crate) path: PathBuf,
+    _folder: TempDir,
+}
+
+impl KeyFile {
+    pub(crate) fn new(key: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Self { path: folder.path().join("stripe.key"), _folder: folder };
+        file.put(key);
+        file
+    }
+
+    pub(crate) fn put(&self, key: &str) {
+        let next = self.path.with_extension("next");
+        fs::write(&next, key).unwrap();
+        fs::set_permissions(&next, PermissionsExt::from_mode(0o600)).unwrap();
+        fs::rename(next, &self.path).unwrap();
+    }
+}
+
+/// Starts a deployment that pays at a stand-in, whose events are signed with [`EVENT_SECRET`].
+async fn start(topology: Topology, key: &KeyFile) -> World {
+    let (url, key) = (format!("http://{}", StandIn::start().await), key.path.display().to_string());
+    let secrets = KeyFile::new(&format!("whsec_of_before\n{EVENT_SECRET}\n"));
+    let events = secrets.path.display().to_string();
+    let settings = [
+        ("PROCESSOR", "stripe"),
+        ("PROCESSOR_URL", &url),
+        ("PROCESSOR_KEY_FILE", &key),
+        ("PROCESSOR_EVENT_SECRETS_FILE", &events),
+    ];
     World::start_with(topology, &settings).await
+}
+
+/// Sends an event about `object`, signed with `secret` so many seconds ago; the status of the answer.
+async fn send_event(world: &World, processor: &str, secret: &str, age: i64, object: &Value) -> u16 {
+    let body = json!({"id": "evt_1", "type": "any", "data": {"object": object}}).to_string();
+    let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().cast_signed() - age;
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+    let tag = hmac::sign(&key, format!("{at}.{body}").as_bytes());
+    let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+    let request = awc::Client::default().post(format!("{}/v1/processor/{processor}/event", world.checkout));
+    let request = request.insert_header(("Stripe-Signature", format!("t={at},v1={hex}")));
+    let answer = request.content_type("application/json; charset=utf-8").send_body(body).await.unwrap();
+    answer.status().as_u16()
+}
+
+/// Stripe's events make the settler ask, and are believed nothing: neither early, doubled, forged, old nor unknown ones change anything.
+async fn events_are_hints(topology: Topology) {
+    let world = start(topology, &KeyFile::new(KEY)).await;
+    let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+    let progress = world.pay(&session, cards::CHALLENGED).await;
+    let page = progress["RedirectUrl"].as_str().unwrap_or_else(|| panic!("{progress}"));
+    let (stripe, intent) = page.split_once("/page/").unwrap();
+    let client = awc::Client::builder().disable_redirects().finish();
+    let read = client.get(format!("{stripe}/v1/payment_intents/{intent}")).bearer_auth(KEY);
+    let mut shown = read.insert_header(("Stripe-Version", API_VERSION)).send().await.unwrap();
+    let mut object: Value = shown.json().await.unwrap();
+    // It says what is not so yet.
+    object["status"] = json!("succeeded");
+    assert_eq!(send_event(&world, "stripe", EVENT_SECRET, 0, &object).await, 200);
+    for (processor, secret, age, status) in [
+        ("stripe", "whsec_forged", 0, 400),
+        ("stripe", EVENT_SECRET, 301, 400),
+        ("stripe", EVENT_SECRET, -301, 400),
+        ("sandbox", EVENT_SECRET, 0, 404),
+    ] {
+        assert_eq!(send_event(&world, processor, secret, age, &object).await, status, "{processor} {secret} {age}");
+    }
+    assert_eq!(world.shopper(&session).progress().await["State"], "REDIRECTED");
+    client.post(format!("{page}/pay")).send().await.unwrap();
+    // The shopper does not come back. In Stripe's metadata stands the operation; another's, or none, is nobody's.
+    for object in
+        [&object, &json!({"id": "ch_1"}), &object, &json!({"metadata": {"dropin_operation": uuid::Uuid::nil()}})]
+    {
+        assert_eq!(send_event(&world, "stripe", "whsec_of_before", 299, object).await, 200);
+    }
+    until("the Session is paid", Duration::from_secs(10), async || {
+        (world.shopper(&session).progress().await["State"] == "COMPLETED").then_some(())
+    })
+    .await;
+    assert_eq!(send_event(&world, "stripe", EVENT_SECRET, 0, &object).await, 200);
+    world.receiver.expect(&session, &PAID).await;
+    world.finish_at_another_processor().await;
+}
+
+#[actix_web::test]
+async fn events_are_hints_by_all_in_one_on_sqlite() {
+    events_are_hints(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn events_are_hints_by_every_program_on_postgresql() {
+    events_are_hints(Topology::Split).await;
+}
+
+/// Waits until the service that asks for payments has read the key file again, as often as this.
+pub(crate) async fn key_was_read(world: &mut World, times: usize) {
+    let service = world.programs.process_of("checkout-api");
+    until("the key is read again", Duration::from_secs(10), async || {
+        let log = service.logged();
+        (times <= log.matches("read the processor's key again").count()).then_some(())
+    })
+    .await;
+}
+
+/// A key that Stripe refuses stops payments before anything is used up: neither attempt nor reference nor stash entry; the same requests pay once the key
+/// is right.
+async fn a_refused_key_uses_nothing_up(topology: Topology) {
+    let key = KeyFile::new(KEY);
+    let mut world = start(topology, &key).await;
+    let stashed = world.stash(&world.merchant, cards::VISA).await;
+    let request = world.merchant.checkout_request(json!({
+        "PaymentMethod": "VISA", "StashId": stashed.stash_id, "DeviceFingerprint": stashed.fingerprint, "Capture": true,
+    }));
+    let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+    let shopper = world.shopper(&session);
+    let typed = shopper.stash("cart", cards::VISA).await;
+    let version = shopper.view().await["Version"].as_i64().unwrap();
+    key.put("sk_test_revoked");
+    key_was_read(&mut world, 1).await;
+    for _ in 0..2 {
+        for refused in [shopper.submit(version, &typed).await, world.merchant.post_checkout("", None, &request).await] {
+            assert_eq!((refused.status, refused.code().as_str()), (503, "SERVICE_UNAVAILABLE"), "{}", refused.text());
+            assert!(refused.header("retry-after").is_some(), "{}", refused.text());
+        }
+    }
+    let unpaid = world.merchant.session(&session).await;
+    assert_eq!((&unpaid["State"], &unpaid["Attempts"]), (&json!("CREATED"), &Value::Null), "{unpaid}");
+    key.put(KEY);
+    key_was_read(&mut world, 2).await;
+    let paid = until("the key counts again", Duration::from_secs(5), async || {
+        let answer = world.merchant.post_checkout("", None, &request).await;
+        (answer.status != 503).then_some(answer)
+    })
+    .await;
+    assert_eq!((paid.status, &paid.json()["Captured"]), (200, &json!(true)), "{}", paid.text());
+    assert_eq!(shopper.submit(version, &typed).await.status, 200);
+    assert_eq!(shopper.rest().await["State"], "COMPLETED");
+    world.receiver.expect(&session, &PAID).await;
+    world.receiver.expect(paid.json()["OrderId"].as_str().unwrap(), &PAID[1..]).await;
+    world.finish_at_another_processor().await;
+}
+
+#[actix_web::test]
+async fn a_refused_key_uses_nothing_up_by_all_in_one_on_sqlite() {
+    a_refused_key_uses_nothing_up(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn a_refused_key_uses_nothing_up_by_every_program_on_postgresql() {
+    a_refused_key_uses_nothing_up(Topology::Split).await;
 }
 
 async fn amount_of(world: &World, order: &Value, name: &str) -> i64 {
@@ -40,7 +192,7 @@ async fn decide(world: &World, session: &str, progress: &Value, choice: &str) ->
 }
 
 async fn money_moves_at_stripe(topology: Topology) {
-    let world = start(topology).await;
+    let world = start(topology, &KeyFile::new(KEY)).await;
     let (merchant, receiver) = (&world.merchant, &world.receiver);
     // Taken at once and given back in parts.
     let paid = world.paid(cards::VISA, json!({"AutoCapture": true})).await;

@@ -106,6 +106,10 @@ const ROWS: &[(&str, Row)] = &[
             Ask { about: "RefundId", status: 404, body: |_, _| None },
         ]),
     ),
+    ("listDisputes", Row::Asked(&[Ask { about: "OrderId", status: 404, body: |_, _| None }])),
+    // In disputes.rs.
+    ("acceptDispute", Row::Case),
+    ("handInEvidence", Row::Case),
     ("listEvents", Row::Own),
     ("getContract", Row::Asked(&[Ask { about: "ContractId", status: 404, body: |_, _| None }])),
     // By a reference of the caller's own; what is not there is no error.

@@ -54,6 +54,7 @@ impl Recorder {
         let bytes = match &call.body {
             None => Vec::new(),
             Some(form) if call.headers.contains(&FORM) => encode(form).into_bytes(),
+            Some(form) if call.headers.contains(&FILES) => encode_parts(form).into_bytes(),
             Some(json) => json.to_string().into_bytes(),
         };
         let answer = self.http.send(call.method.clone(), &call.url, &call.headers, bytes).await.unwrap();
@@ -123,6 +124,17 @@ impl Recorder {
 pub(crate) const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
 /// Marks a call whose body is JSON.
 pub(crate) const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// Marks a call whose body is a form with files, of whose members all are texts.
+pub(crate) const FILES: (&str, &str) = ("content-type", "multipart/form-data; boundary=part");
+
+fn encode_parts(form: &Value) -> String {
+    let part = |(name, value): (&String, &Value)| {
+        let text = value.as_str().unwrap();
+        format!("--part\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n")
+    };
+    form.as_object().unwrap().iter().map(part).chain(["--part--".to_owned()]).collect()
+}
 
 fn encode(form: &Value) -> String {
     let mut text = url::form_urlencoded::Serializer::new(String::new());

@@ -198,6 +198,7 @@ const REFUSING: &[&str] = &[
     "application/usecases/src/contracts.rs",
     "application/usecases/src/wallet/setup.rs",
     "domain/access/src/wallet.rs",
+    "application/usecases/src/disputes/mod.rs",
     "domain/access/src/merchant.rs",
     "domain/access/src/operator/money.rs",
     "domain/access/src/operator/password.rs",

@@ -31,6 +31,7 @@ use dropin_store_contract::{Harness, Raw};
 use dropin_usecases::access::{KnownMerchants, Merchants};
 use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::Contracts;
+use dropin_usecases::disputes::Disputes;
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::{
     AcceptanceForm, ManagedBy, NewOperator, Operators, PanelClient, PasswordCost, SecondFactorPolicy,
@@ -215,6 +216,7 @@ impl World {
             ids: ids.clone(),
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
+            processors: Default::default(),
             timing: Timing::default(),
             screening: PaymentScreening::new(
                 shared.clone(),
@@ -237,6 +239,14 @@ impl World {
         let deps = PanelDeps {
             operators,
             payments,
+            disputes: Disputes {
+                store: shared.clone(),
+                orders: shared.clone(),
+                processors: Vec::new(),
+                secrets: secrets.clone(),
+                clock: clock.clone(),
+                ids: ids.clone(),
+            },
             contracts: Contracts { store: shared.clone(), clock: clock.clone(), ids: ids.clone() },
             notifications: Notifications { store: shared.clone(), clock: clock.clone(), ids: ids.clone() },
             merchants,

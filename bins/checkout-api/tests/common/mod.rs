@@ -214,6 +214,7 @@ impl Api {
             ids: ids.clone(),
             credentials: None,
             catalogue: catalogue.clone(),
+            processors: Default::default(),
             timing: Timing::default(),
             screening,
         };
@@ -270,7 +271,9 @@ impl Api {
             flows: flows.clone(),
             url_policy: UrlPolicy::Production,
             wallets,
+            events: Arc::default(),
             methods: MethodLists {
+                processors: Arc::default(),
                 merchants: KnownMerchants::new(shared.clone()),
                 catalogue,
                 wallets: offers.clone(),

@@ -12,7 +12,9 @@ use std::time::Duration;
 use clap::Args;
 use dropin_boot::{Failure, Mode, ProcessorKind, SystemClock, check_database, unknown_in_environment};
 use dropin_catalogue::{Catalogue, Method, find_method};
+use dropin_kernel::ProcessorId;
 use dropin_keyring::{CredentialKeys, MasterKey, StashKeys, VelocityKeys};
+use dropin_payments::ProcessorClient;
 use dropin_ports::{AccessStore, Clock, WalletStore};
 use dropin_processor_http::ProcessorConfig;
 use dropin_store::{Deployment, DeploymentMode, Role, Store};
@@ -50,7 +52,7 @@ pub(super) async fn run(cli: &Cli, wanted: Doctor) -> Result<ExitCode, Failure> 
     screening(cli, &mut report);
     certificate(cli, wanted, &mut report);
     secrets(cli, &mut report);
-    accepted_key(cli, &mut report).await;
+    accepted_keys(cli, &mut report).await;
     disk(cli, wanted, &mut report);
     let store = database(cli, &mut report);
     if let Some(store) = &store {
@@ -107,7 +109,10 @@ fn addresses(cli: &Cli, report: &mut Report) {
 fn payment_methods(cli: &Cli, report: &mut Report) {
     let Ok(parts) = Parts::chosen(cli) else { return };
     if parts.has(Target::CheckoutApi) {
-        let catalogue = cli.serve.catalogue.clone().of_processor(cli.serve.processor).open(&cli.serve.methods);
+        let catalogue = plan::processor_args(cli).others().and_then(|others| {
+            let catalogue = cli.serve.catalogue.clone().of_processor(cli.serve.processor).with_further(&others);
+            catalogue.open(&cli.serve.methods)
+        });
         report.judge("methods", catalogue.map(|catalogue| offer(&catalogue)));
     } else if parts.need_processor() {
         report.judge("methods", cli.serve.methods.known().map(|known| format!("{} are known", known.known().count())));
@@ -269,17 +274,37 @@ fn processor_key(cli: &Cli, parts: &Parts, report: &mut Report) {
     }
 }
 
-/// Asks the processor whether it accepts the key, where it has a question for that.
-async fn accepted_key(cli: &Cli, report: &mut Report) {
-    let is_needed = Parts::chosen(cli).is_ok_and(|parts| parts.need_processor());
-    if !is_needed || cli.serve.processor == ProcessorKind::Sandbox {
+/// Asks the processors whether they accept their keys, where they have a question for that.
+async fn accepted_keys(cli: &Cli, report: &mut Report) {
+    if !Parts::chosen(cli).is_ok_and(|parts| parts.need_processor()) {
         return;
     }
-    // What is wrong with the settings was said before.
-    let Ok(client) = processor::open(cli, &ProcessorFlags::default()) else { return };
+    let main = plan::processor_args(cli);
+    if main.processor != ProcessorKind::Sandbox {
+        // What is wrong with the settings was said before.
+        if let Ok(client) = processor::open(cli, &ProcessorFlags::default()) {
+            accepted_key(&main.id(), &client, report).await;
+        }
+    }
+    match main.others() {
+        Ok(others) => {
+            for other in others {
+                match processor::open_further(cli, &other) {
+                    Ok(client) => accepted_key(&other.profile.id, &client, report).await,
+                    Err(error) => {
+                        report.add("processor access", State::Fault, format!("{}: {error}", other.profile.id));
+                    }
+                }
+            }
+        }
+        Err(error) => report.add("processor access", State::Fault, error.to_string()),
+    }
+}
+
+async fn accepted_key(id: &ProcessorId, client: &ProcessorClient, report: &mut Report) {
     match client.check_key().await {
-        Ok(()) => report.add("processor access", State::Ok, "the processor accepts the key"),
-        Err(why) => report.add("processor access", State::Fault, why),
+        Ok(()) => report.add("processor access", State::Ok, format!("{id} can be asked")),
+        Err(why) => report.add("processor access", State::Fault, format!("{id}: {why}")),
     }
 }
 

@@ -5,6 +5,7 @@ mod assets;
 mod audit_log;
 mod client;
 mod contract;
+mod dispute;
 mod doctor;
 mod keys;
 mod ledger;
@@ -29,6 +30,7 @@ use dropin_boot::{ConfigArgs, KeyArgs, LogArgs, ModeArgs, StoreArgs};
 use assets::AssetsCommand;
 use audit_log::AuditCommand;
 use contract::ContractCommand;
+use dispute::DisputeCommand;
 use doctor::Doctor;
 use keys::KeysCommand;
 use ledger::LedgerCommand;
@@ -102,6 +104,9 @@ pub(crate) enum Command {
     /// Orders, as somebody who runs this deployment sees them
     #[command(subcommand)]
     Order(OrderCommand),
+    /// Disputes (chargebacks), as somebody who runs this deployment sees them
+    #[command(subcommand)]
+    Dispute(DisputeCommand),
     /// A merchant's contracts, over HTTP with its credentials as its server has them
     #[command(subcommand)]
     Contract(ContractCommand),

@@ -86,6 +86,9 @@ pub(super) fn of(operation: &Operation) -> Map<String, Value> {
         "DueAt": operation.due_at.to_string(),
     });
     let Value::Object(mut shown) = shown else { return Map::new() };
+    if let Some(processor) = &operation.processor {
+        shown.insert("Processor".to_owned(), processor.to_string().into());
+    }
     if let Some(refund) = operation.refund {
         shown.insert("RefundId".to_owned(), refund.to_string().into());
     }

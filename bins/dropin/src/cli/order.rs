@@ -96,12 +96,22 @@ pub(super) async fn review(cli: &Cli, store: &Store, wanted: &ReviewOrder) -> Re
 /// Payments at the processor, for what an operator decides.
 pub(super) fn payments(cli: &Cli, store: &Store, processor: &ProcessorFlags) -> Result<Payments, Failure> {
     let catalogue = Arc::new(cli.serve.methods.known()?);
-    let processor = Arc::new(processor::open(cli, processor)?);
+    let processor = Arc::new(processor::open_all(cli, processor)?);
     let (store, clock, ids) = (Arc::new(store.clone()), Arc::new(SystemClock), Arc::new(SystemIds));
     let merchants = KnownMerchants::new(store.clone());
     let screening = PaymentScreening::new(store.clone(), store.clone(), merchants, clock.clone());
     let timing = Timing::default();
-    Ok(Payments { store, processor, clock, ids, credentials: None, catalogue, timing, screening })
+    Ok(Payments {
+        store,
+        processor,
+        clock,
+        ids,
+        credentials: None,
+        catalogue,
+        processors: Arc::default(),
+        timing,
+        screening,
+    })
 }
 
 fn explain(id: OrderId, error: ReviewError) -> Failure {

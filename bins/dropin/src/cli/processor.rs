@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use dropin_boot::{ConfigError, Failure, Mode, ProcessorArgs, ProcessorKind, Secret};
-use dropin_payments::ProcessorClient;
+use dropin_boot::{ConfigError, Failure, FurtherProcessor, Mode, ProcessorArgs, ProcessorKind, Secret};
+use dropin_payments::{NamedProcessor, ProcessorClient, ProcessorRouter};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
 use dropin_usecases::payments::PROCESSOR_DEADLINE;
 
@@ -42,8 +42,32 @@ pub(super) fn open(cli: &Cli, flags: &ProcessorFlags) -> Result<ProcessorClient,
     Ok(ProcessorClient::start(kind, config)?)
 }
 
-/// A client of it, where it has a journal.
+/// Clients of it and of the further ones.
+pub(super) fn open_all(cli: &Cli, flags: &ProcessorFlags) -> Result<ProcessorRouter, Failure> {
+    let main = NamedProcessor { id: settings(cli, flags).id(), client: open(cli, flags)? };
+    let others = settings(cli, flags)
+        .others()?
+        .into_iter()
+        .map(|other| Ok(NamedProcessor { client: open_further(cli, &other)?, id: other.profile.id }));
+    Ok(ProcessorRouter::new(main, others.collect::<Result<_, Failure>>()?))
+}
+
+/// A client of a further one.
+pub(super) fn open_further(
+    cli: &Cli,
+    FurtherProcessor { args, .. }: &FurtherProcessor,
+) -> Result<ProcessorClient, Failure> {
+    let key = args.key()?;
+    args.processor.check_key(&key, cli.mode.mode())?;
+    let config = ProcessorConfig::new(args.url(), key.expose().to_owned(), PROCESSOR_DEADLINE)?;
+    Ok(ProcessorClient::start(args.processor, config)?)
+}
+
+/// A client of it, where it has a journal, and where there is no other: what one of several did is no journal of all that was asked for.
 pub(super) fn open_journal(cli: &Cli, flags: &ProcessorFlags) -> Result<HttpProcessor, Failure> {
+    if !settings(cli, flags).others()?.is_empty() {
+        return Err("there are several processors (DROPIN_PROCESSORS), whose journals together our books could be compared with: compare our own with --without-processor".into());
+    }
     match open(cli, flags)? {
         ProcessorClient::Sandbox(client) => Ok(client),
         ProcessorClient::Stripe(_) => Err("Stripe has no journal that our books could be compared with".into()),
@@ -68,10 +92,8 @@ pub(super) fn address(cli: &Cli, flags: &ProcessorFlags) -> Result<String, Failu
 
 /// The configured key, or the one that a service made for the sandbox processor. None is made here: no processor would know it.
 pub(super) fn key(cli: &Cli, flags: &ProcessorFlags) -> Result<Secret, Failure> {
-    let file = flags.processor_key_file.clone().or_else(|| cli.serve.processor_key_file.clone());
     let processor = flags.kind(cli);
-    let configured = ProcessorArgs { processor, processor_url: None, processor_key_file: file }.key();
-    match configured {
+    match settings(cli, flags).key() {
         Err(ConfigError::MissingSecret { .. })
             if cli.mode.mode() == Mode::Sandbox && processor == ProcessorKind::Sandbox => {}
         configured => return Ok(configured?),
@@ -86,6 +108,11 @@ pub(super) fn key(cli: &Cli, flags: &ProcessorFlags) -> Result<Secret, Failure> 
         )
         .into()),
     }
+}
+
+fn settings(cli: &Cli, flags: &ProcessorFlags) -> ProcessorArgs {
+    let file = flags.processor_key_file.clone().or_else(|| cli.serve.processor_key_file.clone());
+    ProcessorArgs { processor: flags.kind(cli), processor_key_file: file, ..plan::processor_args(cli) }
 }
 
 #[cfg(test)]

@@ -20,8 +20,8 @@ use super::order::{self, OrderCommand};
 use super::rates::{self, RatesCommand};
 use super::screening::{self, ScreeningCommand};
 use super::{
-    Cli, Command, DeploymentCommand, acting, assets, audit_log, contract, doctor, keys, listen, notification, say,
-    trigger, wallet,
+    Cli, Command, DeploymentCommand, acting, assets, audit_log, contract, dispute, doctor, keys, listen, notification,
+    say, trigger, wallet,
 };
 use crate::files;
 
@@ -87,6 +87,9 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         }
         Command::Order(OrderCommand::Review(wanted)) => {
             with_ready(open(cli, command)?, async |store| order::review(cli, store, wanted).await).await
+        }
+        Command::Dispute(wanted) => {
+            with_ready(open(cli, command)?, async |store| dispute::run(cli, store, wanted).await).await
         }
         Command::Operator(wanted) => {
             with_ready(open(cli, command)?, async |store| operator::run(cli, store, wanted).await).await

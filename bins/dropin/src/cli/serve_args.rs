@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use dropin_boot::{
     AccessArgs, CatalogueArgs, CatalogueFileArgs, DeliveryArgs, DocsArgs, IpCountriesArgs, ListenArgs, OfferArgs,
-    OutsideScoreArgs, ProcessorKind, ProcessorLimitArgs, RateSourceArgs, ScreeningArgs, ScreeningRetentionArgs,
-    StashArgs, StashLimitArgs, WalletArgs, socket_address,
+    OutsideScoreArgs, ProcessorEventArgs, ProcessorKind, ProcessorLimitArgs, RateSourceArgs, ScreeningArgs,
+    ScreeningRetentionArgs, StashArgs, StashLimitArgs, WalletArgs, socket_address,
 };
 
 /// A part of the service that can run alone.
@@ -112,6 +112,11 @@ pub(crate) struct ServeArgs {
     /// [default: a key of our own for the sandbox processor, kept in the data folder]
     #[arg(long, env = "PROCESSOR_KEY_FILE", value_name = "FILE")]
     pub(crate) processor_key_file: Option<PathBuf>,
+    /// TOML file that names further payment processors, beside this main one, for merchants whose payments are routed to them
+    #[arg(long, env = "DROPIN_PROCESSORS", value_name = "FILE")]
+    pub(crate) processors: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) processor_events: ProcessorEventArgs,
     #[command(flatten)]
     pub(crate) processor_limits: ProcessorLimitArgs,
     #[command(flatten)]

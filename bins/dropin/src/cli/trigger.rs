@@ -174,7 +174,7 @@ fn processor_flags(cli: &Cli, wanted: &Trigger) -> ProcessorFlags {
 mod tests {
     use clap::Parser;
 
-    use dropin_trigger::TestCard;
+    use dropin_trigger::TriggerCard;
 
     use super::super::{Cli, Command};
     use super::*;
@@ -218,12 +218,12 @@ mod tests {
     /// What a card is wanted for is what the sandbox's table says that it does.
     #[test]
     fn the_cards_that_pay_are_published() {
-        let does = |card: TestCard| {
+        let does = |card: TriggerCard| {
             let published = sandbox_processor::TEST_CARDS.iter().find(|published| published.number == card.number());
             published.expect("a published number").does
         };
-        let told = TestCard::ALL.map(does);
-        let words = ["Pays", "Is declined", "held for a review", "capture is refused", "refund"];
+        let told = TriggerCard::ALL.map(does);
+        let words = ["Pays", "Is declined", "held for a review", "capture is refused", "refund", "disputed"];
         for (does, word) in told.iter().zip(words) {
             assert!(does.contains(word), "{does}: {word}");
         }

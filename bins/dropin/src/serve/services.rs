@@ -47,6 +47,7 @@ pub(super) async fn assemble(
     if parts.has(Target::CheckoutApi) {
         let settings = CheckoutApiArgs {
             payments: payments.clone(),
+            processor_events: serve.processor_events,
             public,
             access: serve.access,
             stash: serve.stash,

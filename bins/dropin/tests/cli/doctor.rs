@@ -1,4 +1,6 @@
 use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -152,4 +154,38 @@ fn what_is_wrong_is_named_with_what_to_do() {
     fault("processor key", &[], &production[..2], "PROCESSOR_KEY_FILE");
     let (healthy, said) = doctor(&data, &[], &[("DROPIN_DATTA", "x")]);
     assert!(healthy && findings(&said, "settings", "WARNING").contains("DROPIN_DATA?"), "{said}");
+}
+
+/// The address of a processor that refuses every key, as Stripe does.
+fn refusing_processor() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let asked = BufReader::new(&stream).lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+            assert!(asked.count() > 0);
+            let body = r#"{"error":{"type":"invalid_request_error","message":"Invalid API Key provided"}}"#;
+            let head = "HTTP/1.1 401 Unauthorized\r\nContent-Type: application/json\r\nConnection: close";
+            drop(write!(&stream, "{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len()));
+        }
+    });
+    format!("http://{address}")
+}
+
+#[test]
+fn a_key_that_the_processor_refuses_is_said_by_the_doctor_and_at_the_start() {
+    let data = Data::new();
+    printed(&["merchant", "create", "--name", "N", "--data", &data.folder()]);
+    let key = data.file("stripe.key");
+    fs::write(&key, "sk_test_revoked").unwrap();
+    set_mode(&key, 0o600);
+    let (url, key) = (refusing_processor(), key.display().to_string());
+    let at_stripe = ["--processor", "stripe", "--processor-url", &url, "--processor-key-file", &key];
+    let output = run(&[&at_stripe[..], &["doctor", "--json", "--data", &data.folder()]].concat(), &[]);
+    let said = parse(&String::from_utf8(output.stdout).unwrap());
+    let fault = findings(&said, "processor access", "FAULT");
+    assert!(fault.contains("does not accept the key") && !output.status.success(), "{said}");
+    let dropin = Dropin::start(&data, &[&at_stripe[..], &["--no-demo"]].concat());
+    assert!(dropin.banner.contains("does not accept the key"), "{}", dropin.banner);
+    dropin.stop();
 }

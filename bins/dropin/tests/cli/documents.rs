@@ -26,7 +26,7 @@ const SECTIONS: [(&str, &[&str]); 10] = [
     ("Database, keys and mode", &["StoreArgs", "KeyArgs", "ModeArgs"]),
     ("Listeners and requests", &["ListenArgs", "AccessArgs"]),
     ("Stash", &["StashArgs", "StashLimitArgs"]),
-    ("Calls to the processor", &["ProcessorLimitArgs"]),
+    ("Calls to the processor", &["ProcessorEventArgs", "ProcessorLimitArgs"]),
     ("Notifications", &["WebhookArgs", "RetentionArgs"]),
     ("Exchange rates", &["RateSourceArgs", "OfferArgs"]),
     ("Payment methods and wallet", &["CatalogueArgs", "CatalogueFileArgs", "WalletArgs"]),

@@ -218,8 +218,8 @@ fn open_operations_and_the_processor_are_exposed_at_metrics() {
     payment.complete();
     until("a pending capture", || tells("dropin_operations_open{kind=\"CAPTURE\",state=\"PENDING\"} 1").then_some(()));
     assert!(tells("dropin_operations_stuck 0"));
-    assert!(tells("dropin_processor_breaker{state=\"closed\"} 1"));
-    assert!(tells("dropin_processor_calls_total{call=\"authorize\",outcome=\"approved\"} 1"));
+    assert!(tells("dropin_processor_breaker{state=\"closed\",processor=\"sandbox\"} 1"));
+    assert!(tells("dropin_processor_calls_total{call=\"authorize\",outcome=\"approved\",processor=\"sandbox\"} 1"));
     until("none", || tells("dropin_operations_open{kind=\"CAPTURE\",state=\"PENDING\"} 0").then_some(()));
     dropin.stop();
 }

@@ -30,6 +30,7 @@ use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::contracts::Contracts;
+use dropin_usecases::disputes::Disputes;
 use dropin_usecases::events::Events;
 use dropin_usecases::idempotency::{IdempotencyService, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
@@ -218,16 +219,30 @@ impl Api {
             ids,
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
+            processors: Default::default(),
             timing: Timing::default(),
             screening,
         };
         let limit = FailureLimit::default();
-        let auth =
-            AuthState(Arc::new(Authenticator::new(Arc::new(inner.clone()), secrets, clock.clone(), false, limit)));
+        let auth = AuthState(Arc::new(Authenticator::new(
+            Arc::new(inner.clone()),
+            secrets.clone(),
+            clock.clone(),
+            false,
+            limit,
+        )));
         let deps = SessionApiDeps {
             auth,
             sessions: sessions.clone(),
             rates,
+            disputes: Disputes {
+                store: Arc::new(inner.clone()),
+                orders: Arc::new(inner.clone()),
+                processors: Vec::new(),
+                secrets: secrets.clone(),
+                clock: clock.clone(),
+                ids: Arc::new(SystemIds),
+            },
             contracts: Contracts { store: Arc::new(inner.clone()), clock: clock.clone(), ids: Arc::new(SystemIds) },
             events: Events { store: Arc::new(inner.clone()) },
             answers: answers.clone(),

@@ -225,6 +225,7 @@ pub(crate) async fn insert_merchant(store: &Store) {
         attempts_allowed: 5,
         saved_cards: Default::default(),
         screening: Default::default(),
+        processors: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: Timestamp::from_micros(0),

@@ -39,6 +39,7 @@ pub(crate) fn card(number: &str) -> PaymentMethodData {
 /// An authorization of this much, whose shopper can be sent to a page.
 pub(crate) fn request(method_data: PaymentMethodData, amount: Amount) -> AuthorizeRequest {
     AuthorizeRequest {
+        processor: None,
         key: key(),
         merchant_id: MerchantId::new(Uuid::new_v4()),
         reference: None,
@@ -109,22 +110,22 @@ impl Asked {
     }
 
     pub(crate) fn query_of(&self, key: OpId, kind: OpKind) -> OperationQuery {
-        OperationQuery { key, merchant_id: self.merchant_id, kind, reference: self.reference.clone() }
+        OperationQuery { processor: None, key, merchant_id: self.merchant_id, kind, reference: self.reference.clone() }
     }
 
     pub(crate) fn capture(&self, minor: i64) -> CaptureRequest {
         let Self { key: authorization, merchant_id, reference } = self.clone();
-        CaptureRequest { key: key(), merchant_id, authorization, reference, amount: eur(minor) }
+        CaptureRequest { processor: None, key: key(), merchant_id, authorization, reference, amount: eur(minor) }
     }
 
     pub(crate) fn void(&self) -> VoidRequest {
         let Self { key: authorization, merchant_id, reference } = self.clone();
-        VoidRequest { key: key(), merchant_id, authorization, reference }
+        VoidRequest { processor: None, key: key(), merchant_id, authorization, reference }
     }
 
     pub(crate) fn refund(&self, minor: i64) -> RefundRequest {
         let Self { key: authorization, merchant_id, reference } = self.clone();
-        RefundRequest { key: key(), merchant_id, authorization, reference, amount: eur(minor) }
+        RefundRequest { processor: None, key: key(), merchant_id, authorization, reference, amount: eur(minor) }
     }
 
     /// What became of it, once it waits for the shopper no longer.

@@ -3,6 +3,7 @@
 
 mod call;
 mod credential_reply;
+mod dispute;
 mod journal;
 mod processor_reply;
 mod request;
@@ -10,13 +11,14 @@ mod request;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dropin_kernel::{MerchantId, OpId};
+use dropin_kernel::{MerchantId, OpId, ProcessorId};
 use dropin_order::OpKind;
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, CredentialListPage, CredentialListQuery,
-    CredentialListUnavailable, DeleteCredentialRequest, JournalEntry, JournalUnavailable, Metric, MetricSource,
-    OperationQuery, Processor, ProcessorJournal, ProcessorReply, RefundRequest, StatusReply, StoredCredentialList,
-    VoidRequest,
+    CredentialListUnavailable, DeleteCredentialRequest, DisputeAnswerRequest, DisputeReply, DisputesUnavailable,
+    JournalEntry, JournalUnavailable, ListedDispute, Metric, MetricSource, OperationQuery, Processor,
+    ProcessorDisputes, ProcessorJournal, ProcessorReply, Readiness, RefundRequest, ReportedDispute, StatusReply,
+    StoredCredentialList, VoidRequest,
 };
 use dropin_processor_transport::health::{self, CallKind};
 use dropin_processor_transport::{Call, HeldBack, HttpReply, Transport};
@@ -92,6 +94,10 @@ impl HttpProcessor {
 
 #[async_trait]
 impl Processor for HttpProcessor {
+    async fn readiness(&self, _processor: Option<&ProcessorId>) -> Readiness {
+        self.0.readiness().await
+    }
+
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
         let (about, body) = (about(request.key, request.merchant_id, OpKind::Authorize), request::authorize(&request));
         // Its card is wiped before anybody waits.
@@ -141,7 +147,7 @@ impl Processor for HttpProcessor {
 }
 
 fn about(key: OpId, merchant_id: MerchantId, kind: OpKind) -> OperationQuery {
-    OperationQuery { key, merchant_id, kind, reference: None }
+    OperationQuery { key, processor: None, merchant_id, kind, reference: None }
 }
 
 #[async_trait]
@@ -191,5 +197,48 @@ impl StoredCredentialList for HttpProcessor {
         };
         self.0.count(asked, outcome);
         page
+    }
+}
+
+#[async_trait]
+impl ProcessorDisputes for HttpProcessor {
+    async fn list_disputes(&self, after: Option<&str>, limit: u32) -> Result<Vec<ListedDispute>, DisputesUnavailable> {
+        let (after, limit) = (dispute::position(after)?, limit.clamp(1, dispute::MAX_PAGE));
+        let asked = CallKind::ListDisputes;
+        let (page, outcome) = match self.call(asked, None, dispute::list_call(after, limit)).await {
+            Ok(reply) => health::of_reading(dispute::page(reply, after, limit)),
+            Err(held_back) => (Err(DisputesUnavailable(held_back.to_string())), health::of_held_back(held_back)),
+        };
+        self.0.count(asked, outcome);
+        page
+    }
+
+    async fn read_dispute(&self, reference: &str) -> Result<ReportedDispute, DisputesUnavailable> {
+        let foreign = || DisputesUnavailable("the reference is none of this processor's".to_owned());
+        let (asked, call) = (CallKind::ReadDispute, dispute::read_call(reference).ok_or_else(foreign)?);
+        let (found, outcome) = match self.call(asked, None, call).await {
+            Ok(reply) => health::of_reading(dispute::one(reply, reference)),
+            Err(held_back) => (Err(DisputesUnavailable(held_back.to_string())), health::of_held_back(held_back)),
+        };
+        self.0.count(asked, outcome);
+        found
+    }
+
+    async fn answer_dispute(&self, request: DisputeAnswerRequest) -> DisputeReply {
+        let asked = CallKind::AnswerDispute;
+        let Some(call) = dispute::answer_call(&request) else {
+            return DisputeReply::Refused { why: "the reference is none of this processor's".to_owned() };
+        };
+        let (merchant, reference) = (request.merchant_id, request.reference);
+        let (answer, outcome) = match self.call(asked, Some(merchant), call).await {
+            Ok(reply) => {
+                let answer = dispute::reply(reply, &reference);
+                let outcome = health::of_dispute_reply(&answer);
+                (answer, outcome)
+            }
+            Err(held_back) => (DisputeReply::Unknown { why: held_back.to_string() }, health::of_held_back(held_back)),
+        };
+        self.0.count(asked, outcome);
+        answer
     }
 }

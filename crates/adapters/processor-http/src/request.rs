@@ -227,6 +227,7 @@ mod tests {
         let (return_url, country) = (return_url.map(str::to_owned), country.map(str::to_owned));
         let payment_reference = None;
         AuthorizeRequest {
+            processor: None,
             key: key(),
             merchant_id: merchant(),
             reference: None,
@@ -333,15 +334,29 @@ mod tests {
         let money = json!({"AuthorizationKey": ID, "Amount": 29.9, "Currency": "USD"});
         let (key, merchant_id, authorization, reference, amount) = (key(), merchant(), key(), None, amount());
         assert_eq!(
-            read(&capture(&CaptureRequest { key, merchant_id, authorization, reference: reference.clone(), amount })),
+            read(&capture(&CaptureRequest {
+                processor: None,
+                key,
+                merchant_id,
+                authorization,
+                reference: reference.clone(),
+                amount
+            })),
             money
         );
         assert_eq!(
-            read(&refund(&RefundRequest { key, merchant_id, authorization, reference: reference.clone(), amount })),
+            read(&refund(&RefundRequest {
+                processor: None,
+                key,
+                merchant_id,
+                authorization,
+                reference: reference.clone(),
+                amount
+            })),
             money
         );
         assert_eq!(
-            read(&void(&VoidRequest { key, merchant_id, authorization, reference })),
+            read(&void(&VoidRequest { processor: None, key, merchant_id, authorization, reference })),
             json!({"AuthorizationKey": ID})
         );
     }

@@ -5,6 +5,7 @@ mod amount;
 mod asking;
 mod authorize;
 mod decline;
+mod event;
 mod follow;
 mod form;
 mod names;
@@ -16,14 +17,16 @@ mod register;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dropin_kernel::MerchantId;
+use dropin_kernel::{MerchantId, ProcessorId};
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, Metric, MetricSource,
-    OperationQuery, Processor, ProcessorReply, RefundRequest, Registration, StatusReply, VoidRequest,
+    OperationQuery, Processor, ProcessorReply, Readiness, RefundRequest, Registration, StatusReply, VoidRequest,
 };
 use dropin_processor_transport::health::{self, CallKind, ProcessorHealth};
 use dropin_processor_transport::{ProcessorConfig, ProcessorConfigError, ProcessorKey, Transport};
 use serde::de::IgnoredAny;
+
+pub use crate::event::{EventRefused, EventSecrets, MAX_EVENT_SECRETS, SIGNATURE_HEADER};
 
 use crate::asking::{Asking, Said};
 use crate::authorize::Confirmation;
@@ -92,6 +95,10 @@ impl StripeProcessor {
 
 #[async_trait]
 impl Processor for StripeProcessor {
+    async fn readiness(&self, _processor: Option<&ProcessorId>) -> Readiness {
+        self.0.readiness().await
+    }
+
     async fn register(&self, request: &AuthorizeRequest) -> Registration {
         let asking = self.asking(CallKind::Authorize, Some(request.merchant_id));
         let registration = register::register(&asking, request).await;

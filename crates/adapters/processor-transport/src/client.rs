@@ -108,6 +108,9 @@ pub(crate) fn run(
                     return;
                 }
                 let answer = caller.send(call, until).await;
+                if let HttpReply::Answer { status, .. } = &answer {
+                    caller.guard.key.answered(*status);
+                }
                 if caller.guard.ended(answer.is_answer()) {
                     spawn(probe_until_answered(Rc::clone(&caller)));
                 }

@@ -10,6 +10,7 @@ use crate::breaker::{Breaker, BreakerState, Change};
 use crate::bulkhead::{Bulkhead, Permit};
 use crate::config::ProcessorConfig;
 use crate::health::{CallKind, Outcomes, ProcessorHealth};
+use crate::key_standing::KeyStanding;
 
 /// Why a call was not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,8 @@ pub(crate) struct Guard {
     payments: Bulkhead,
     questions: Bulkhead,
     pub(crate) outcomes: Outcomes,
+    /// Whether the processor accepts our key.
+    pub(crate) key: KeyStanding,
 }
 
 impl Guard {
@@ -46,6 +49,7 @@ impl Guard {
             payments: Bulkhead::new(config.limits.payments, config.limits.share),
             questions: Bulkhead::new(config.limits.questions, config.limits.share),
             outcomes: Outcomes::new(),
+            key: KeyStanding::default(),
         }
     }
 
@@ -74,6 +78,11 @@ impl Guard {
         let change = breaker.answered();
         self.changed(breaker, change);
         false
+    }
+
+    /// Whether calls are held back now.
+    pub(crate) fn holds_back(&self) -> bool {
+        *self.holding.borrow()
     }
 
     /// How long to wait before asking whether the processor is there; none when nobody needs to know any more.

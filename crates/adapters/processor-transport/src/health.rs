@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use dropin_ports::{CredentialDeletion, ProcessorReply, StatusReply};
+use dropin_ports::{CredentialDeletion, DisputeReply, ProcessorReply, StatusReply};
 
 use crate::breaker::BreakerState;
 use crate::guard::HeldBack;
@@ -39,10 +39,10 @@ pub struct Occupancy {
 /// How many calls of one kind ended in one way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutcomeCount {
-    /// authorize, capture, void, refund, status, abandon, journal, list_credentials or delete_credential.
+    /// authorize, capture, void, refund, status, abandon, journal, list_credentials, delete_credential, list_disputes, read_dispute or answer_dispute.
     pub call: &'static str,
     /// Of a payment: approved, declined, pending, abandoned, unknown, not_sent. Of a question: known, absent, unreachable. Of the journal and
-    /// of credentials: read, unreachable. Of a deletion: deleted, unknown, not_sent. Of all: held_back, by our own guard; of all but the journal: over_share, because its merchant has as many calls under
+    /// of credentials and disputes: read, unreachable. Of a deletion: deleted, unknown, not_sent. Of an answer to a dispute: taken, refused, unknown. Of all: held_back, by our own guard; of all that a merchant causes: over_share, because its merchant has as many calls under
     /// way as one may have.
     pub outcome: &'static str,
     /// How many.
@@ -70,10 +70,16 @@ pub enum CallKind {
     ListCredentials,
     /// To delete a stored card.
     DeleteCredential,
+    /// A page of disputes.
+    ListDisputes,
+    /// How a dispute stands.
+    ReadDispute,
+    /// To answer a dispute.
+    AnswerDispute,
 }
 
 impl CallKind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 12] = [
         Self::Authorize,
         Self::Capture,
         Self::Void,
@@ -83,6 +89,9 @@ impl CallKind {
         Self::Journal,
         Self::ListCredentials,
         Self::DeleteCredential,
+        Self::ListDisputes,
+        Self::ReadDispute,
+        Self::AnswerDispute,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -96,6 +105,9 @@ impl CallKind {
             Self::Journal => "journal",
             Self::ListCredentials => "list_credentials",
             Self::DeleteCredential => "delete_credential",
+            Self::ListDisputes => "list_disputes",
+            Self::ReadDispute => "read_dispute",
+            Self::AnswerDispute => "answer_dispute",
         }
     }
 
@@ -110,7 +122,8 @@ impl CallKind {
                 &["approved", "declined", "pending", "abandoned", "unknown", "not_sent", HELD_BACK, OVER_SHARE]
             }
             Self::Status | Self::Abandon => &["known", "absent", UNREACHABLE, HELD_BACK, OVER_SHARE],
-            Self::Journal => &[READ, UNREACHABLE, HELD_BACK],
+            Self::Journal | Self::ListDisputes | Self::ReadDispute => &[READ, UNREACHABLE, HELD_BACK],
+            Self::AnswerDispute => &["taken", "refused", "unknown", HELD_BACK, OVER_SHARE],
             Self::ListCredentials => &[READ, UNREACHABLE, HELD_BACK, OVER_SHARE],
             Self::DeleteCredential => &["deleted", "unknown", "not_sent", HELD_BACK, OVER_SHARE],
         }
@@ -131,6 +144,21 @@ pub const fn of_held_back(held_back: HeldBack) -> &'static str {
     match held_back {
         HeldBack::Open | HeldBack::Full => HELD_BACK,
         HeldBack::Share => OVER_SHARE,
+    }
+}
+
+/// What was read, with the word for whether it was.
+pub fn of_reading<T, E>(read: Result<T, E>) -> (Result<T, E>, &'static str) {
+    let word = if read.is_ok() { READ } else { UNREACHABLE };
+    (read, word)
+}
+
+/// The word for what a processor says to an answer to a dispute.
+pub const fn of_dispute_reply(reply: &DisputeReply) -> &'static str {
+    match reply {
+        DisputeReply::Taken(_) => "taken",
+        DisputeReply::Refused { .. } => "refused",
+        DisputeReply::Unknown { .. } => "unknown",
     }
 }
 

@@ -7,18 +7,21 @@ mod client;
 mod config;
 mod guard;
 pub mod health;
+mod key_standing;
 mod measure;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_kernel::MerchantId;
-use tokio::sync::{mpsc, oneshot};
+use dropin_ports::Readiness;
+use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::{Instant, timeout_at};
 
 use crate::client::Job;
 use crate::guard::Guard;
 use crate::health::{CallKind, ProcessorHealth};
+use crate::key_standing::KeyVerdict;
 
 pub use crate::breaker::{BreakerState, ProcessorBreakerRules};
 pub use crate::client::{Call, HttpReply, tls_client_config};
@@ -27,6 +30,8 @@ pub use crate::guard::HeldBack;
 
 /// How much longer than the deadline the other thread is waited for; it keeps the deadline itself.
 const GRACE: Duration = Duration::from_secs(1);
+/// How long the processor may take to say whether it accepts the key. A slower one is asked for the payment itself.
+const KEY_CHECK_DEADLINE: Duration = Duration::from_secs(1);
 
 /// The client: awc is bound to one thread, so it lives on its own and is reached through a channel. A guard stands before it: so many
 /// calls at once and no more, and none while the processor answers nobody.
@@ -37,6 +42,9 @@ pub struct Transport {
     guard: Arc<Guard>,
     key: Arc<ProcessorKey>,
     deadline: Duration,
+    probe: &'static str,
+    /// Held while the processor is asked about the key: one asks, the others take the answer.
+    checking_key: Arc<Mutex<()>>,
 }
 
 impl Transport {
@@ -52,7 +60,7 @@ impl Transport {
             .name("processor-client".to_owned())
             .spawn(move || client::run(config, probe, shared, inbox))
             .map_err(|error| ProcessorConfigError::Start(error.to_string()))?;
-        Ok(Self { calls, guard, key, deadline })
+        Ok(Self { calls, guard, key, deadline, probe, checking_key: Arc::default() })
     }
 
     /// The key that the processor knows us by, to replace it.
@@ -63,6 +71,29 @@ impl Transport {
     /// How things stand with the processor; cheap enough for every look at the metrics.
     pub fn health(&self) -> ProcessorHealth {
         self.guard.health()
+    }
+
+    /// Whether the processor takes calls now, and our key. Its answers to other calls tell; where there was none for a second, it is asked.
+    pub async fn readiness(&self) -> Readiness {
+        if self.guard.holds_back() {
+            return Readiness::HeldBack;
+        }
+        if let Some(verdict) = self.guard.key.verdict() {
+            return readiness_of(verdict);
+        }
+        let _only_one = self.checking_key.lock().await;
+        if let Some(verdict) = self.guard.key.verdict() {
+            return readiness_of(verdict);
+        }
+        let until = Instant::now() + KEY_CHECK_DEADLINE;
+        let question = self.call(CallKind::Status, None, until, Call::get(self.probe.to_owned()));
+        // What the processor answers to it is noted where all answers are.
+        drop(timeout_at(until, question).await);
+        let verdict = self.guard.key.verdict().unwrap_or(KeyVerdict::Silent);
+        if verdict == KeyVerdict::Silent {
+            self.guard.key.note(verdict);
+        }
+        readiness_of(verdict)
     }
 
     /// When a call that begins now has to have ended.
@@ -98,5 +129,12 @@ impl Transport {
     /// Counts how what was asked ended, in one of the words of [`health`].
     pub fn count(&self, asked: CallKind, outcome: &'static str) {
         self.guard.outcomes.count(asked, outcome);
+    }
+}
+
+const fn readiness_of(verdict: KeyVerdict) -> Readiness {
+    match verdict {
+        KeyVerdict::Refused => Readiness::Unusable,
+        KeyVerdict::Accepted | KeyVerdict::Silent => Readiness::Ready,
     }
 }

@@ -8,7 +8,7 @@ use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Re
 use dropin_ports::{
     AccessStore, ActivityStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared,
     BackOfficeStore, BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey,
-    DeliveryResult, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession,
+    DeliveryResult, DisputeStore, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession,
     NotificationStore, OperatorStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
     PrepareAuthorization, RateStore, ResponseStore, ScreeningStore, SealedStore, SessionStore, Settled, Settlement,
     StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
@@ -56,6 +56,8 @@ pub struct Harness {
     pub wallets: Arc<dyn WalletStore>,
     /// Contracts.
     pub contracts: Arc<dyn ContractStore>,
+    /// Disputes.
+    pub disputes: Arc<dyn DisputeStore>,
     /// What is sealed under a long-lived key.
     pub sealed: Arc<dyn SealedStore>,
     /// Operators of the admin panel.
@@ -96,6 +98,7 @@ impl Harness {
             + ScreeningStore
             + WalletStore
             + ContractStore
+            + DisputeStore
             + SealedStore
             + OperatorStore
             + RateStore
@@ -122,6 +125,7 @@ impl Harness {
             screening: store.clone(),
             wallets: store.clone(),
             contracts: store.clone(),
+            disputes: store.clone(),
             sealed: store.clone(),
             operators: store.clone(),
             rates: store.clone(),

@@ -103,6 +103,19 @@ macro_rules! all_cases {
                 what_is_decided_on_no_refund_is_refused
                 the_database_guards_the_refunds
             }
+            dispute {
+                a_dispute_is_written_with_its_order
+                every_end_of_a_dispute_is_written
+                a_stale_change_of_a_dispute_writes_nothing
+                of_a_refund_and_a_dispute_the_second_counts_the_first
+                an_answer_is_open_once_and_given_until_it_ends
+                undecided_disputes_are_looked_at_in_turn
+                disputes_are_listed_newest_first
+                a_list_of_disputes_is_read_on_by_one
+                evidence_is_sealed_anew
+                the_database_guards_the_disputes
+                a_damaged_dispute_is_corrupt
+            }
             checkout {
                 a_checkout_is_prepared_whole
                 open_transfers_of_a_merchant_never_share_a_reference
@@ -121,6 +134,8 @@ macro_rules! all_cases {
                 open_operations_are_listed_oldest_first
                 a_reference_is_kept_once_by_whoever_prepared_the_authorization
                 what_follows_carries_the_reference_of_its_authorization
+                what_follows_carries_the_processor_of_its_authorization
+                what_is_open_and_held_by_nobody_is_made_due
             }
             race {
                 of_many_cancels_one_wins

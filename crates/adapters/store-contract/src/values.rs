@@ -83,6 +83,7 @@ pub fn new_merchant(endpoint: bool) -> NewMerchant {
         attempts_allowed: 5,
         saved_cards: Default::default(),
         screening: Default::default(),
+        processors: Default::default(),
         methods: Default::default(),
         sandbox: true,
         created_at: START,

@@ -16,7 +16,7 @@ use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
 use crate::rows::{
     CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, methods_document,
-    permission_words,
+    permission_words, routing_stored,
 };
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
 use crate::screening_rules;
@@ -273,6 +273,10 @@ fn set_merchant(
     if let Some(methods) = &settings.methods {
         let document = merchant::methods.eq(methods_document(methods)?);
         diesel::update(merchant::table.find(key)).set(document).execute(connection)?;
+    }
+    if let Some(processors) = &settings.processors {
+        let routing = merchant::processor_routing.eq(routing_stored(processors));
+        diesel::update(merchant::table.find(key)).set(routing).execute(connection)?;
     }
     if let Some(currencies) = &settings.currencies {
         diesel::delete(merchant_currency::table.filter(merchant_currency::merchant_id.eq(key))).execute(connection)?;

@@ -17,10 +17,10 @@ use dropin_ports::{
 use crate::append_only;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
-use crate::rows::{OpRow, OrderRow, RefundRow};
+use crate::rows::{DisputeRow, OpRow, OrderRow, RefundRow};
 use crate::schema::{
-    checkout, contract_credential, discarded_credential, ledger_entry, ledger_transaction, merchant, processor_op,
-    purchase_order, refund,
+    checkout, contract_credential, discarded_credential, dispute, ledger_entry, ledger_transaction, merchant,
+    processor_op, purchase_order, refund,
 };
 use crate::sql::{Document, Id, Instant, SqlInstant};
 use crate::statement::{on_each, statement};
@@ -176,6 +176,7 @@ fn in_one_state<T>(
 struct Belongings {
     operations: HashMap<Id, Vec<(i64, OpRow)>>,
     refunds: HashMap<Id, Vec<RefundRow>>,
+    disputes: HashMap<Id, Vec<DisputeRow>>,
     transactions: HashMap<Id, Vec<Posted>>,
 }
 
@@ -213,12 +214,14 @@ fn audited(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<Audit
 fn records(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<OrderRecords, Fault> {
     let operations = belongings.operations.remove(&id).unwrap_or_default();
     let refunds = belongings.refunds.remove(&id).unwrap_or_default();
+    let disputes = belongings.disputes.remove(&id).unwrap_or_default();
     let transactions = belongings.transactions.remove(&id).unwrap_or_default();
     let (balances, unbalanced) = sums(&transactions)?;
     Ok(OrderRecords {
         order: order.restore()?,
         operations: operations.into_iter().map(|(position, row)| placed(position, row)).collect::<Result<_, _>>()?,
         refunds: refunds.into_iter().map(RefundRow::restore).collect::<Result<Vec<Refund>, _>>()?,
+        disputes: disputes.into_iter().map(DisputeRow::restore).collect::<Result<_, _>>()?,
         balances,
         unbalanced,
     })
@@ -267,7 +270,14 @@ impl Belongings {
             .select((refund::order_id, RefundRow::as_select()))
             .load(connection)
             .in_table("refund")?;
+        let disputes: Vec<(Id, DisputeRow)> = dispute::table
+            .filter(dispute::order_id.eq_any(orders))
+            .order(dispute::id.asc())
+            .select((dispute::order_id, DisputeRow::as_select()))
+            .load(connection)
+            .in_table("dispute")?;
         Ok(Self {
+            disputes: by_order(disputes),
             operations: by_order(operations.into_iter().map(|(order, position, row)| (order, (position, row)))),
             refunds: by_order(refunds),
             transactions: by_order(transactions(connection, orders)?),

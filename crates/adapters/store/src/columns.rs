@@ -18,7 +18,7 @@ macro_rules! order_columns {
             purchase_order.expires_at, purchase_order.page, purchase_order.bank_details, purchase_order.voiding, \
             purchase_order.capture_promised_minor, purchase_order.return_url, purchase_order.attempt_id, purchase_order.failure, \
             purchase_order.transfer_reference, purchase_order.transfer_page, purchase_order.card_hash, purchase_order.contract_id, \
-            purchase_order.card_last_four"
+            purchase_order.card_last_four, purchase_order.disputed_minor"
     };
 }
 
@@ -45,7 +45,7 @@ macro_rules! op_columns {
     () => {
         "processor_op.id, processor_op.order_id, processor_op.kind, processor_op.state, processor_op.currency, \
             processor_op.amount_minor, processor_op.authorization_id, processor_op.refund_id, processor_op.processor_reference, \
-            processor_op.channel, processor_op.epoch, processor_op.tries, processor_op.due_at, processor_op.created_at"
+            processor_op.processor_id, processor_op.channel, processor_op.epoch, processor_op.tries, processor_op.due_at, processor_op.created_at"
     };
 }
 

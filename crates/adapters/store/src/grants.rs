@@ -9,7 +9,7 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 58] = [
+const TABLES: [(&str, &str); 62] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
@@ -24,6 +24,10 @@ const TABLES: [(&str, &str); 58] = [
     ("contract_try", "SELECT, INSERT, UPDATE, DELETE"),
     ("deployment", "SELECT, UPDATE"),
     ("discarded_credential", "SELECT, INSERT, UPDATE, DELETE"),
+    ("dispute", "SELECT, INSERT, UPDATE"),
+    ("dispute_answer", "SELECT, INSERT, UPDATE"),
+    ("dispute_evidence", "SELECT, INSERT, UPDATE"),
+    ("dispute_position", "SELECT, INSERT, UPDATE"),
     ("endpoint", "SELECT, INSERT, UPDATE"),
     ("event_clock", "SELECT, UPDATE"),
     ("history", "SELECT, INSERT"),

@@ -16,6 +16,7 @@ mod connection;
 mod contract;
 mod create;
 mod deployment;
+mod dispute;
 mod event_log;
 mod fault;
 mod find;

@@ -30,6 +30,7 @@ tables! {
         saved_card_kind -> Text,
         screening -> Bool,
         screening_rules_revision -> BigInt,
+        processor_routing -> Nullable<Text>,
     }
     merchant_screening_rules (merchant_id) {
         merchant_id -> SqlId,
@@ -134,6 +135,41 @@ tables! {
         card_hash -> Nullable<Binary>,
         contract_id -> Nullable<SqlId>,
         card_last_four -> Nullable<Text>,
+        disputed_minor -> BigInt,
+    }
+    dispute (id) {
+        id -> SqlId,
+        order_id -> SqlId,
+        merchant_id -> SqlId,
+        processor -> Text,
+        reference -> Text,
+        revision -> BigInt,
+        state -> Text,
+        reason -> Text,
+        currency -> Text,
+        amount_minor -> BigInt,
+        due_at -> Nullable<SqlInstant>,
+        created_at -> SqlInstant,
+        updated_at -> SqlInstant,
+        look_at -> SqlInstant,
+    }
+    dispute_answer (id) {
+        id -> SqlId,
+        dispute_id -> SqlId,
+        merchant_id -> SqlId,
+        kind -> Text,
+        state -> Text,
+        tries -> Integer,
+        due_at -> SqlInstant,
+        created_at -> SqlInstant,
+    }
+    dispute_evidence (answer_id) {
+        answer_id -> SqlId,
+        sealed -> Binary,
+    }
+    dispute_position (processor) {
+        processor -> Text,
+        position -> Text,
     }
     contract (id) {
         id -> SqlId,
@@ -219,6 +255,7 @@ tables! {
         authorization_id -> Nullable<SqlId>,
         refund_id -> Nullable<SqlId>,
         processor_reference -> Nullable<Text>,
+        processor_id -> Nullable<Text>,
         channel -> Text,
         epoch -> BigInt,
         tries -> Integer,

@@ -1,13 +1,13 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, EndpointId, MerchantId, OperatorId, OrderId};
+use dropin_kernel::{ContractId, DisputeAnswerId, EndpointId, MerchantId, OperatorId, OrderId};
 use dropin_ports::{Applied, SealedCredential, SealedKind, SealedStore, SealedValue, StoreError};
 use uuid::Uuid;
 
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable};
-use crate::schema::{contract_credential, discarded_credential, endpoint, operator, wallet_identity};
+use crate::schema::{contract_credential, discarded_credential, dispute_evidence, endpoint, operator, wallet_identity};
 use crate::sql::Id;
 use crate::store::Store;
 use crate::worker_pool::TxOutcome;
@@ -28,6 +28,7 @@ impl SealedStore for Store {
             SealedKind::ContractCredential => contract_credentials(connection, after, limit),
             SealedKind::DiscardedCredential => discarded_credentials(connection, after, limit),
             SealedKind::OperatorAuthenticator => operator_authenticators(connection, after, limit),
+            SealedKind::DisputeEvidence => dispute_evidence_of(connection, after, limit),
         })
         .await
     }
@@ -154,6 +155,24 @@ fn operator_authenticators(connection: &mut AnyConnection, after: Id, limit: u32
     Ok(rows.into_iter().map(value).collect())
 }
 
+/// Most rows of evidence that are read at once: each may have some megabytes.
+const MAX_EVIDENCE_ROWS: u32 = 8;
+
+fn dispute_evidence_of(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
+    let rows: Vec<(Id, Vec<u8>)> = dispute_evidence::table
+        .filter(dispute_evidence::answer_id.gt(after))
+        .order(dispute_evidence::answer_id)
+        .limit(i64::from(limit.min(MAX_EVIDENCE_ROWS)))
+        .select((dispute_evidence::answer_id, dispute_evidence::sealed))
+        .load(connection)
+        .in_table("dispute_evidence")?;
+    let value = |(answer, sealed): (Id, _)| SealedValue::DisputeEvidence {
+        answer: DisputeAnswerId::new(answer.0),
+        sealed: SealedSecret(sealed),
+    };
+    Ok(rows.into_iter().map(value).collect())
+}
+
 /// Writes `new` where `old` stands; how many rows that were. Both are of one kind and one row.
 fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue) -> Result<usize, Fault> {
     let row = Id(old.row());
@@ -183,6 +202,10 @@ fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue)
                 .set((contract_credential::key_id.eq(&sealed.key_id), contract_credential::sealed.eq(new_bytes)))
                 .execute(connection)?
         }
+        SealedValue::DisputeEvidence { .. } => diesel::update(dispute_evidence::table.find(row))
+            .filter(dispute_evidence::sealed.eq(old_bytes))
+            .set(dispute_evidence::sealed.eq(new_bytes))
+            .execute(connection)?,
         SealedValue::OperatorAuthenticator { .. } => diesel::update(operator::table.find(row))
             .filter(operator::authenticator.eq(old_bytes))
             .set(operator::authenticator.eq(new_bytes))

@@ -12,7 +12,10 @@ use diesel::{Connection, PgConnection, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 use dropin_access::operator::{MoneyKind, MoneyRequestState, OperatorState, SessionStage};
 use dropin_access::{DomainState, RateForm, SavedCardKind};
-use dropin_order::{Account, Channel, FailureReason, OpKind, OpState, OrderState, RefundState, VoidCause};
+use dropin_order::{
+    Account, Channel, DisputeAnswerKind, DisputeAnswerState, DisputeReason, DisputeState, FailureReason, OpKind,
+    OpState, OrderState, RefundState, VoidCause,
+};
 use dropin_risk::VelocityKey;
 use dropin_session::{CancelReason, SessionStateKind};
 use dropin_store_contract::Raw;
@@ -119,6 +122,10 @@ fn check_lists_are_the_domains() {
     both.assert_list("operator_session_stage_known", SessionStage::ALL.map(SessionStage::as_str));
     both.assert_list("money_request_kind_known", MoneyKind::ALL.map(MoneyKind::as_str));
     both.assert_list("money_request_state_known", MoneyRequestState::ALL.map(MoneyRequestState::as_str));
+    both.assert_list("dispute_state_known", DisputeState::ALL.map(DisputeState::as_str));
+    both.assert_list("dispute_reason_known", DisputeReason::ALL.map(DisputeReason::as_str));
+    both.assert_list("dispute_answer_kind_known", DisputeAnswerKind::ALL.map(DisputeAnswerKind::as_str));
+    both.assert_list("dispute_answer_state_known", DisputeAnswerState::ALL.map(DisputeAnswerState::as_str));
     both.assert_list("velocity_count_kind_known", VelocityKey::ALL.map(VelocityKey::as_str));
     // Every state is written and read by a case of crates/adapters/store-contract.
     both.assert_list("payment_try_state_known", ["TRIED", "BLOCKED", "CHALLENGED", "DECLINED", "PAID"]);
@@ -146,6 +153,17 @@ fn partial_indexes_name_the_open_states() {
 
 /// What PostgreSQL alone needs, to know the order in which transactions were committed.
 const POSTGRES_ONLY: [&str; 3] = ["event_clock.id", "event_clock.place", "outbox_event.tick"];
+
+#[test]
+fn partial_indexes_of_disputes_name_what_is_undecided() {
+    let both = both();
+    let undecided = DisputeState::ALL.into_iter().filter(|state| !state.is_final()).map(DisputeState::as_str);
+    let undecided: BTreeSet<_> = undecided.map(str::to_owned).collect();
+    let postgres = "SELECT indexdef AS value FROM pg_indexes WHERE indexname = 'dispute_undecided'";
+    let sqlite = "SELECT sql AS value FROM sqlite_master WHERE name = 'dispute_undecided'";
+    let definitions = [&both.postgres.values(postgres)[0], &both.sqlite.values(sqlite)[0]].map(|text| quoted(text));
+    assert_eq!(definitions, [undecided.clone(), undecided]);
+}
 
 #[test]
 fn both_dialects_have_the_same_columns() {

@@ -1,7 +1,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, SavedCardKind, SealedSecret};
+use dropin_access::{
+    ApiUser, Endpoint, Merchant, Origin, PasswordHash, Permissions, ProcessorRouting, SavedCardKind, SealedSecret,
+};
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
@@ -79,6 +81,8 @@ pub struct MerchantSettings {
     pub screening: Option<bool>,
     /// What is particular about its payment methods, in place of all that was.
     pub methods: Option<MerchantMethods>,
+    /// Which processors its payments go to, for payments that begin from now on, in place of all rules that were.
+    pub processors: Option<ProcessorRouting>,
 }
 
 /// The rules of screening that a merchant has of its own.

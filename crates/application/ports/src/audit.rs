@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use dropin_kernel::{LedgerTransactionId, MerchantId, OpId, OrderId, Timestamp};
 use dropin_money::Currency;
-use dropin_order::{Account, Operation, Order, Refund};
+use dropin_order::{Account, Dispute, Operation, Order, Refund};
 
 use crate::payment::CheckoutRecord;
 use crate::store::{StoreError, StoredHistoryEntry};
@@ -35,6 +35,8 @@ pub struct OrderRecords {
     pub operations: Vec<PositionedOperation>,
     /// Its refunds, oldest first.
     pub refunds: Vec<Refund>,
+    /// Its disputes, oldest first.
+    pub disputes: Vec<Dispute>,
     /// Its ledger, one for each account and currency that was ever posted to.
     pub balances: Vec<Balance>,
     /// Its ledger transactions whose entries are not those that were declared, or do not sum to zero.

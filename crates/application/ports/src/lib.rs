@@ -10,6 +10,7 @@ mod backlog;
 mod contract;
 mod credential;
 mod credential_vault;
+mod dispute;
 mod event_log;
 mod idempotency;
 mod ip_countries;
@@ -60,6 +61,10 @@ pub use credential::{
     StoredCredentialPayment, VerificationCode,
 };
 pub use credential_vault::{CredentialVault, SealedCredential};
+pub use dispute::{
+    ChangeDispute, DisputeAnswerRequest, DisputeChanged, DisputeFilter, DisputeReply, DisputeResponse, DisputeStore,
+    DisputeWithOrder, DisputesUnavailable, ListedDispute, NewDisputeAnswer, ProcessorDisputes, ReportedDispute,
+};
 pub use dropin_risk::IssuerChecks;
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
@@ -85,7 +90,7 @@ pub use payment::{
 };
 pub use processor::{
     AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, OperationQuery, PaymentMethodData, Processor,
-    ProcessorJournal, ProcessorReply, RefundRequest, Registration, StatusReply, VoidRequest, Waiting,
+    ProcessorJournal, ProcessorReply, Readiness, RefundRequest, Registration, StatusReply, VoidRequest, Waiting,
 };
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};

@@ -254,6 +254,10 @@ pub trait PaymentStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<ClaimedOperation>, StoreError>;
 
+    /// Makes these operations due at `now`, where the processor was asked before and their outcome is open: something seems to have happened to them. One
+    /// that its maker still holds stays so, and one that is unknown here is passed over.
+    async fn make_due(&self, operations: &[OpId], now: Timestamp) -> Result<(), StoreError>;
+
     /// Operations whose outcome is still open, oldest first, at most `limit`; for the operator's eyes, takes nothing over.
     async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError>;
 

@@ -1,12 +1,14 @@
 use async_trait::async_trait;
 use dropin_card::{Card, WalletToken};
 use dropin_contract::{ContractKind, CredentialDecline};
-use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
+use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{BankDetails, DeclineReason, OpKind, ProcessorReference};
 use dropin_risk::{IssuerChecks, ScaExemption};
 
-use crate::credential::{CredentialApproval, CredentialDeletion, DeleteCredentialRequest, StoredCredentialPayment};
+use crate::credential::{
+    CredentialApproval, CredentialDeletion, DeleteCredentialRequest, StoredCredential, StoredCredentialPayment,
+};
 
 /// What an authorization is paid with, as the processor gets it.
 #[derive(Debug)]
@@ -26,6 +28,8 @@ pub enum PaymentMethodData {
 pub struct AuthorizeRequest {
     /// Idempotency key.
     pub key: OpId,
+    /// The deployment's processor that is asked; `None` for its main one.
+    pub processor: Option<ProcessorId>,
     /// Whose payment it is: merchants share the way to the processor fairly.
     pub merchant_id: MerchantId,
     /// What the processor gave for this at [`Processor::register`]; `None` where it gives nothing.
@@ -57,6 +61,8 @@ pub struct AuthorizeRequest {
 pub struct CaptureRequest {
     /// Idempotency key.
     pub key: OpId,
+    /// The deployment's processor that is asked; `None` for its main one.
+    pub processor: Option<ProcessorId>,
     /// Whose payment it is: merchants share the way to the processor fairly.
     pub merchant_id: MerchantId,
     /// The authorization to take from.
@@ -72,6 +78,8 @@ pub struct CaptureRequest {
 pub struct VoidRequest {
     /// Idempotency key.
     pub key: OpId,
+    /// The deployment's processor that is asked; `None` for its main one.
+    pub processor: Option<ProcessorId>,
     /// Whose payment it is: merchants share the way to the processor fairly.
     pub merchant_id: MerchantId,
     /// The authorization to end.
@@ -85,6 +93,8 @@ pub struct VoidRequest {
 pub struct RefundRequest {
     /// Idempotency key.
     pub key: OpId,
+    /// The deployment's processor that is asked; `None` for its main one.
+    pub processor: Option<ProcessorId>,
     /// Whose payment it is: merchants share the way to the processor fairly.
     pub merchant_id: MerchantId,
     /// The authorization whose captured money is given back.
@@ -100,6 +110,8 @@ pub struct RefundRequest {
 pub struct OperationQuery {
     /// Its idempotency key.
     pub key: OpId,
+    /// The deployment's processor that is asked; `None` for its main one.
+    pub processor: Option<ProcessorId>,
     /// Whose payment it is: merchants share the way to the processor fairly.
     pub merchant_id: MerchantId,
     /// What was asked under the key; an answer about anything else is none.
@@ -205,9 +217,30 @@ pub enum StatusReply {
     },
 }
 
-/// A payment processor. Every operation is idempotent by its key; nothing here ever retries by itself.
+/// Whether a processor takes authorizations now, as far as that can be told before one is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// Nothing speaks against asking it.
+    Ready,
+    /// Our own guard holds calls back, since it answers nobody.
+    HeldBack,
+    /// It would refuse every call: it refuses the key that it knows us by, or the deployment has it no longer.
+    Unusable,
+}
+
+/// A deployment's payment processors: one, or several behind one that passes each call on to the one that it names. Every operation is idempotent by its key; nothing here ever retries by itself.
 #[async_trait]
 pub trait Processor: Send + Sync {
+    /// Whether an authorization may be prepared at `processor` now. It is asked before anything is written down, and answers within a second or two.
+    async fn readiness(&self, _processor: Option<&ProcessorId>) -> Readiness {
+        Readiness::Ready
+    }
+
+    /// Which of the deployment's processors keeps the card that this charges (`None` for its main one), and what that one knows it by.
+    fn holder(&self, credential: StoredCredential) -> (Option<ProcessorId>, StoredCredential) {
+        (None, credential)
+    }
+
     /// Writes an authorization down at the processor before any money can move, where it names such things itself: what it gives is committed with the
     /// operation before [`Processor::authorize`] is called with it, once. What was never committed was never authorized.
     async fn register(&self, _request: &AuthorizeRequest) -> Registration {

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, EndpointId, MerchantId, OperatorId, OrderId};
+use dropin_kernel::{ContractId, DisputeAnswerId, EndpointId, MerchantId, OperatorId, OrderId};
 use uuid::Uuid;
 
 use crate::credential_vault::SealedCredential;
@@ -21,22 +21,30 @@ pub enum SealedKind {
     DiscardedCredential,
     /// The secret of an operator's authenticator.
     OperatorAuthenticator,
+    /// What a merchant handed in to win a dispute.
+    DisputeEvidence,
 }
 
 impl SealedKind {
     /// Every kind.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::WebhookSecret,
         Self::PreviousWebhookSecret,
         Self::WalletCertificate,
         Self::ContractCredential,
         Self::DiscardedCredential,
         Self::OperatorAuthenticator,
+        Self::DisputeEvidence,
     ];
 
     /// Those of the master ring. The previous secrets come after the secrets: one that a merchant replaces during a rotation is still met.
-    pub const OF_MASTER_RING: [Self; 4] =
-        [Self::WebhookSecret, Self::PreviousWebhookSecret, Self::WalletCertificate, Self::OperatorAuthenticator];
+    pub const OF_MASTER_RING: [Self; 5] = [
+        Self::WebhookSecret,
+        Self::PreviousWebhookSecret,
+        Self::WalletCertificate,
+        Self::OperatorAuthenticator,
+        Self::DisputeEvidence,
+    ];
 
     /// Those of the ring of stored credentials. What is discarded during a rotation is still met.
     pub const OF_CREDENTIAL_RING: [Self; 2] = [Self::ContractCredential, Self::DiscardedCredential];
@@ -84,6 +92,13 @@ pub enum SealedValue {
         /// The secret.
         sealed: SealedSecret,
     },
+    /// [`SealedKind::DisputeEvidence`].
+    DisputeEvidence {
+        /// The answer that it was given with.
+        answer: DisputeAnswerId,
+        /// The evidence.
+        sealed: SealedSecret,
+    },
 }
 
 impl SealedValue {
@@ -96,6 +111,7 @@ impl SealedValue {
             Self::ContractCredential { discarded: None, .. } => SealedKind::ContractCredential,
             Self::ContractCredential { discarded: Some(_), .. } => SealedKind::DiscardedCredential,
             Self::OperatorAuthenticator { .. } => SealedKind::OperatorAuthenticator,
+            Self::DisputeEvidence { .. } => SealedKind::DisputeEvidence,
         }
     }
 
@@ -105,7 +121,8 @@ impl SealedValue {
             Self::WebhookSecret { sealed, .. }
             | Self::PreviousWebhookSecret { sealed, .. }
             | Self::WalletCertificate { sealed, .. }
-            | Self::OperatorAuthenticator { sealed, .. } => &sealed.0,
+            | Self::OperatorAuthenticator { sealed, .. }
+            | Self::DisputeEvidence { sealed, .. } => &sealed.0,
             Self::ContractCredential { sealed, .. } => &sealed.bytes,
         }
     }
@@ -118,6 +135,7 @@ impl SealedValue {
             Self::ContractCredential { contract, discarded: None, .. } => contract.uuid(),
             Self::ContractCredential { discarded: Some(order), .. } => order.uuid(),
             Self::OperatorAuthenticator { operator, .. } => operator.uuid(),
+            Self::DisputeEvidence { answer, .. } => answer.uuid(),
         }
     }
 }

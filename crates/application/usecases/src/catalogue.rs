@@ -11,6 +11,7 @@ use dropin_validation::Country;
 use dropin_wire::catalogue::{ListedMethodBody, MethodParametersBody, MethodsBody, MethodsQuery};
 
 use crate::access::KnownMerchants;
+use crate::payments::ProcessorProfiles;
 use crate::wallet::WalletOffers;
 
 /// What is known of a payment that is about to be made.
@@ -85,6 +86,8 @@ pub struct MethodLists {
     pub merchants: KnownMerchants,
     /// Says what may be paid with what.
     pub catalogue: Arc<Catalogue>,
+    /// The deployment's processors, by which payments are routed.
+    pub processors: ProcessorProfiles,
     /// Merchants' wallets.
     pub wallets: WalletOffers,
     /// Address of the pay-later provider's messaging script, with `{region}` in it; `None` where there is none.
@@ -110,7 +113,13 @@ impl MethodLists {
     pub async fn list(&self, query: &MethodsQuery) -> Result<MethodsBody, MethodsError> {
         let id: MerchantId = query.merchant_id.parse().map_err(|_no_id| MethodsError::MerchantNotFound)?;
         let merchant = self.merchants.find(id).await?.ok_or(MethodsError::MerchantNotFound)?;
-        let offered = listed(&self.catalogue, &merchant, query);
+        let mut offered = listed(&self.catalogue, &merchant, query);
+        if !self.processors.is_empty() {
+            let (named, country) = (query.currency.map(|one| vec![one]), query.country.map(Country::code));
+            let currencies = named.as_deref().unwrap_or(&merchant.currencies);
+            let goes_somewhere = |id: &str| merchant.processors.may_take(&self.processors, id, currencies, country);
+            offered.retain(|method| goes_somewhere(method.id()));
+        }
         let token_methods = self.wallets.of(id, &offered).await?;
         let language = query.locale.as_ref().map_or("en", |locale| locale.language());
         let entry =

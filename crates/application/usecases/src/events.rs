@@ -88,6 +88,7 @@ mod tests {
             attempts_allowed: 5,
             saved_cards: Default::default(),
             screening: Default::default(),
+            processors: Default::default(),
             methods: Default::default(),
             sandbox: true,
             created_at: Timestamp::from_micros(0),

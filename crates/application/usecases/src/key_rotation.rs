@@ -9,7 +9,7 @@ use dropin_ports::{
 };
 use zeroize::Zeroizing;
 
-use crate::{operators, wallet};
+use crate::{disputes, operators, wallet};
 
 /// Values that are read at once.
 const PAGE: u32 = 200;
@@ -65,7 +65,7 @@ pub struct Resealed {
 /// A ring of long-lived keys. Its values name the keys that sealed them.
 #[derive(Clone)]
 pub enum SealedRing {
-    /// Of webhook secrets, wallet certificates and operators' authenticators.
+    /// Of webhook secrets, wallet certificates, operators' authenticators and evidence in disputes.
     Master(Arc<dyn SecretKeys>),
     /// Of contracts' stored credentials.
     Credential(Arc<dyn CredentialVault>),
@@ -94,7 +94,8 @@ impl SealedRing {
                 SealedValue::WebhookSecret { sealed, .. }
                 | SealedValue::PreviousWebhookSecret { sealed, .. }
                 | SealedValue::WalletCertificate { sealed, .. }
-                | SealedValue::OperatorAuthenticator { sealed, .. },
+                | SealedValue::OperatorAuthenticator { sealed, .. }
+                | SealedValue::DisputeEvidence { sealed, .. },
             ) => secrets.key_id(sealed),
             (Self::Credential(_), SealedValue::ContractCredential { sealed, .. }) => Ok(sealed.key_id.clone()),
             _ => Err(KeyringError::CannotOpen),
@@ -126,6 +127,10 @@ impl SealedRing {
                     sealed: seal_secret_anew(&**secrets, &operators::authenticator_owner(*operator), sealed)?,
                 }
             }
+            (Self::Master(secrets), SealedValue::DisputeEvidence { answer, sealed }) => SealedValue::DisputeEvidence {
+                answer: *answer,
+                sealed: seal_secret_anew(&**secrets, &disputes::evidence_owner(*answer), sealed)?,
+            },
             (
                 Self::Credential(vault),
                 &SealedValue::ContractCredential { merchant, contract, discarded, ref sealed },

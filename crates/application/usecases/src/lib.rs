@@ -7,6 +7,7 @@ pub mod audit_log;
 pub mod catalogue;
 pub mod contracts;
 pub mod deliver;
+pub mod disputes;
 pub mod events;
 pub mod idempotency;
 pub mod key_rotation;

@@ -50,6 +50,7 @@ error_codes! {
     SessionNotFound = "SESSION_NOT_FOUND", 404, "The merchant has no Session with this id.";
     OrderNotFound = "ORDER_NOT_FOUND", 404, "The merchant has no Order with this id or reference.";
     RefundNotFound = "REFUND_NOT_FOUND", 404, "The Order has no refund with this id.";
+    DisputeNotFound = "DISPUTE_NOT_FOUND", 404, "The Order has no dispute with this id.";
     ContractNotFound = "CONTRACT_NOT_FOUND", 404, "The merchant has no contract with this id.";
     MerchantNotFound = "MERCHANT_NOT_FOUND", 404, "There is no merchant with this id.";
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, "The address does not take this method; the header Allow lists those it takes.";
@@ -58,7 +59,7 @@ error_codes! {
         "The merchant has used this MerchantReference or ReferenceId before.";
     DuplicateRefundReference = "DUPLICATE_REFUND_REFERENCE", 409,
         "The Order has a refund with this RefundReference and another amount.";
-    RefundExceedsCaptured = "REFUND_EXCEEDS_CAPTURED", 409, "More would be given back than is left of what was captured.";
+    RefundExceedsCaptured = "REFUND_EXCEEDS_CAPTURED", 409, "More would be given back than is left of what was captured and is not disputed.";
     DuplicateRequest = "DUPLICATE_REQUEST", 409,
         "Another request changed the same Session at the same time, or the first one with this Idempotency-Key still runs.";
     InvalidSessionState = "INVALID_SESSION_STATE", 409, "The Session is not in a state that allows this.";
@@ -66,6 +67,8 @@ error_codes! {
     RateOfferExpired = "RATE_OFFER_EXPIRED", 409,
         "The rate offer that the Session is priced by expired before it was paid; the merchant can replace the Session.";
     InvalidOrderState = "INVALID_ORDER_STATE", 409, "The Order is not in a state that allows this.";
+    InvalidDisputeState = "INVALID_DISPUTE_STATE", 409, "The dispute is not in a state that allows this, or its time is over.";
+    DisputeAnswerRefused = "DISPUTE_ANSWER_REFUSED", 409, "The processor does not take this answer to the dispute.";
     InvalidContractState = "INVALID_CONTRACT_STATE", 409, "The contract is not in a state that allows this.";
     PreconditionFailed = "PRECONDITION_FAILED", 412, "The Session is another version than If-Match names.";
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, "The body is larger than this address takes.";

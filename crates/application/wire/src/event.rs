@@ -2,13 +2,14 @@
 
 use dropin_contract::{Contract, ContractEvent};
 use dropin_kernel::{MerchantId, Timestamp};
-use dropin_order::{Order, OrderEvent, Refund};
+use dropin_order::{Dispute, Order, OrderEvent, Refund};
 use dropin_risk::{Screening, VelocityKey, VelocityWindow};
 use dropin_session::{Session, SessionEvent, SessionState};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::contract::ContractBody;
+use crate::dispute::DisputeBody;
 use crate::order::{OrderBody, RefundBody};
 use crate::schema;
 use crate::session::SessionBody;
@@ -37,7 +38,11 @@ pub(crate) struct EventBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = RefundBody)]
     refund: Option<RefundBody<'a>>,
-    /// Of SESSION_COMPLETED, ORDER_* and REFUND_*.
+    /// Of DISPUTE_*.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = DisputeBody)]
+    dispute: Option<DisputeBody>,
+    /// Of SESSION_COMPLETED, ORDER_*, REFUND_* and DISPUTE_*.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = OrderBody)]
     order: Option<OrderBody<'a>>,
@@ -75,6 +80,7 @@ impl EventBody<'_> {
             reason: None,
             session: None,
             refund: None,
+            dispute: None,
             order: None,
             contract: None,
             alarm: None,
@@ -162,6 +168,12 @@ pub fn order_changed(event: OrderEvent, order: &Order) -> Vec<u8> {
 /// REFUND_*: the refund as it was decided, and its Order (docs/SPECIFICATION.md#order-refund).
 pub fn refund_changed(event: OrderEvent, refund: &Refund, order: &Order) -> Vec<u8> {
     order_event(event, Some(refund.into()), order)
+}
+
+/// DISPUTE_*: the dispute after the change, and its Order (docs/SPECIFICATION.md#disputes).
+pub fn dispute_changed(event: OrderEvent, dispute: &Dispute, order: &Order) -> Vec<u8> {
+    let (dispute, order) = (Some(dispute.into()), Some(OrderBody::in_event(order)));
+    EventBody { dispute, order, ..EventBody::new(event.as_str()) }.bytes()
 }
 
 fn order_event(event: OrderEvent, refund: Option<RefundBody<'_>>, order: &Order) -> Vec<u8> {

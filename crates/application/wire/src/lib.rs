@@ -6,6 +6,7 @@ mod bank;
 pub mod catalogue;
 pub mod checkout;
 pub mod contract;
+pub mod dispute;
 mod error;
 pub mod event;
 pub mod event_log;

@@ -10,7 +10,7 @@ use dropin_catalogue::{Class, MAX_METHOD_ID_BYTES, Method, methods};
 use dropin_contract::{CloseReason, ContractKind, ContractStateKind, SuspendReason};
 use dropin_kernel::ViolationCode;
 use dropin_money::Currency;
-use dropin_order::{FailureReason, OrderState, RefundState, ShopperCode};
+use dropin_order::{DisputeReason, DisputeState, FailureReason, OrderState, RefundState, ShopperCode};
 use dropin_risk::{Decision, ScaExemption};
 use dropin_session::SessionStateKind;
 use utoipa::openapi::schema::{
@@ -130,6 +130,11 @@ named! {
     FieldErrorCode = |schema| one_of(schema, ViolationCode::ALL.map(ViolationCode::as_str));
     /// State of a refund. IN_PROGRESS is told by REFUND_SUCCEEDED or REFUND_FAILED.
     RefundStateName = |schema| one_of(schema, RefundState::ALL.map(RefundState::as_str));
+    /// State of a dispute. NEEDS_RESPONSE: accept it or hand in evidence before DueAt. UNDER_REVIEW: the shopper's bank decides. WON: the money is back. LOST and
+    /// ACCEPTED: it is gone for good.
+    DisputeStateName = |schema| one_of(schema, DisputeState::ALL.map(DisputeState::as_str));
+    /// Why the shopper disputes the payment, as the processor says it.
+    DisputeReasonName = |schema| one_of(schema, DisputeReason::ALL.map(DisputeReason::as_str));
     /// Who caused a step: an API user of the merchant, the shopper, somebody who runs the service, or the service itself.
     Actor = |schema| one_of(schema, ["MERCHANT", "SHOPPER", "OPERATOR", "SYSTEM"]);
     /// What the shopper's browser hears of a failed attempt. Never the exact reason, which would tell card testers which cards work.

@@ -55,6 +55,10 @@ coded_enum! {
         ReviewApprove = "REVIEW_APPROVE",
         /// An Order that was held for review was declined.
         ReviewDecline = "REVIEW_DECLINE",
+        /// A dispute was accepted: its money stays with the shopper.
+        DisputeAccept = "DISPUTE_ACCEPT",
+        /// Evidence was handed in to win a dispute.
+        DisputeEvidence = "DISPUTE_EVIDENCE",
         /// A contract was closed.
         ContractClose = "CONTRACT_CLOSE",
         /// Notifications were queued to be sent again.
@@ -107,7 +111,12 @@ impl AuditAction {
     pub const fn moves_money(self) -> bool {
         matches!(
             self,
-            Self::OrderCapture | Self::OrderCancel | Self::OrderRefund | Self::ReviewApprove | Self::ReviewDecline
+            Self::OrderCapture
+                | Self::OrderCancel
+                | Self::OrderRefund
+                | Self::ReviewApprove
+                | Self::ReviewDecline
+                | Self::DisputeAccept
         )
     }
 }

@@ -10,6 +10,7 @@ pub mod operator;
 mod origin;
 mod permission;
 mod rates;
+mod routing;
 #[cfg(feature = "serde")]
 mod serialized;
 mod target;
@@ -23,6 +24,9 @@ pub use merchant::{InvalidMerchant, Merchant, MerchantParts, SavedCardKind, Save
 pub use origin::{InvalidOrigin, Origin};
 pub use permission::{MONEY_PERMISSIONS, Permission, Permissions};
 pub use rates::{RateChange, RateForm, RateSettings};
+pub use routing::{
+    InvalidProcessorRouting, InvalidProcessorRule, ProcessorProfile, ProcessorRouting, ProcessorRule, RoutedPayment,
+};
 pub use target::{TargetPolicy, TargetRefused};
 pub use user::ApiUser;
 pub use wallet::{

@@ -6,6 +6,7 @@ use dropin_kernel::{MerchantId, Timestamp, coded_enum};
 use dropin_money::Currency;
 
 use crate::origin::Origin;
+use crate::routing::ProcessorRouting;
 
 coded_enum! {
     /// The kind of contract under which a shopper saves a card by choice (docs/SPECIFICATION.md#allow-contract).
@@ -78,6 +79,8 @@ pub struct MerchantParts {
     pub screening: ScreeningSettings,
     /// What is particular about the payment methods it offers.
     pub methods: MerchantMethods,
+    /// Which of the deployment's processors its payments go to; without a rule, the main one.
+    pub processors: ProcessorRouting,
     /// Whether it was made in a sandbox; fixed for ever, so that nobody charges real cards with an account made for trying out.
     pub sandbox: bool,
     /// When it was created.
@@ -103,6 +106,7 @@ pub struct MerchantParts {
 ///     saved_cards: Default::default(),
 ///     screening: Default::default(),
 ///     methods: Default::default(),
+///     processors: Default::default(),
 ///     sandbox: false,
 ///     created_at: Timestamp::from_micros(0),
 /// })
@@ -224,6 +228,7 @@ mod tests {
             saved_cards: SavedCardSettings::default(),
             screening: ScreeningSettings::of_new_merchant(false),
             methods: MerchantMethods::default(),
+            processors: ProcessorRouting::default(),
             sandbox: false,
             created_at: Timestamp::from_micros(0),
         }

@@ -22,11 +22,16 @@ coded_enum! {
         ContractRead = "contract:read",
         /// Open and close contracts.
         ContractWrite = "contract:write",
+        /// Retrieve disputes.
+        DisputeRead = "dispute:read",
+        /// Accept disputes and hand in evidence.
+        DisputeWrite = "dispute:write",
     }
 }
 
 /// What takes money or gives it back by itself. In the panel only an owner gives them away.
-pub const MONEY_PERMISSIONS: &[Permission] = &[Permission::OrderCapture, Permission::OrderRefund, Permission::Checkout];
+pub const MONEY_PERMISSIONS: &[Permission] =
+    &[Permission::OrderCapture, Permission::OrderRefund, Permission::Checkout, Permission::DisputeWrite];
 
 /// A set of permissions. Serialized as the list of their codes, in the order of [`Permission::ALL`].
 ///

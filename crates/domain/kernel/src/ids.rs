@@ -73,6 +73,10 @@ id! {
     EventId,
     /// A refund of an Order (docs/SPECIFICATION.md#order-refund).
     RefundId,
+    /// A dispute of an Order (docs/SPECIFICATION.md#disputes).
+    DisputeId,
+    /// One answer to a dispute; it is the processor's idempotency key.
+    DisputeAnswerId,
     /// One operation at the payment processor; it is the processor's idempotency key.
     OpId,
     /// One payment: the Session it began in, the Order of a server-to-server checkout, or a contract that was opened server to server. Notifications are ordered within it.

@@ -4,6 +4,7 @@
 mod change;
 mod coded_enum;
 mod ids;
+mod processor_id;
 mod span;
 mod timestamp;
 mod violation;
@@ -11,10 +12,11 @@ mod violation;
 pub use change::{Change, Revision};
 pub use coded_enum::UnknownCode;
 pub use ids::{
-    ApiUserId, AttemptId, AuditEntryId, BillingProfileId, ContractId, EndpointId, EventId, LedgerTransactionId,
-    MerchantId, MoneyRequestId, OpId, OperatorId, OperatorSessionId, OrderId, ParseIdError, PaymentId, RateOfferId,
-    RefundId, SessionId,
+    ApiUserId, AttemptId, AuditEntryId, BillingProfileId, ContractId, DisputeAnswerId, DisputeId, EndpointId, EventId,
+    LedgerTransactionId, MerchantId, MoneyRequestId, OpId, OperatorId, OperatorSessionId, OrderId, ParseIdError,
+    PaymentId, RateOfferId, RefundId, SessionId,
 };
+pub use processor_id::{InvalidProcessorId, MAX_PROCESSOR_ID_BYTES, ProcessorId};
 #[cfg(feature = "serde")]
 pub use span::span_text;
 pub use span::{parse_span, write_span};

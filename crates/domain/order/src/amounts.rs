@@ -24,6 +24,9 @@ pub enum MoneyRule {
     /// refunded + refund in flight ≤ captured.
     #[error("more would be refunded than was captured")]
     RefundedExceedsCaptured,
+    /// What a dispute sets free was held by it, and all that disputes hold is an amount.
+    #[error("disputes do not hold that much")]
+    DisputedOutOfRange,
     /// All amounts of an Order have one currency.
     #[error("the amounts have different currencies")]
     MixedCurrencies,
@@ -39,7 +42,8 @@ impl MoneyRule {
 /// What is reserved, taken and given back of one Order, all in one currency.
 ///
 /// Holds by construction: captured + capture_pending ≤ authorized and refunded + refund_pending ≤ captured. The database has
-/// the same rules as CHECK constraints, and the processor our operation's key.
+/// the same rules as CHECK constraints, and the processor our operation's key. Beside them stands what disputes took or may take, which no rule of ours
+/// limits: a bank does not ask.
 ///
 /// ```
 /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
@@ -59,6 +63,7 @@ pub struct Amounts {
     refunded: Amount,
     capture_pending: Amount,
     refund_pending: Amount,
+    disputed: Amount,
 }
 
 impl Amounts {
@@ -84,7 +89,14 @@ impl Amounts {
     /// ```
     pub fn authorized(amount: Amount) -> Self {
         let zero = Amount::zero(amount.currency());
-        Self { authorized: amount, captured: zero, refunded: zero, capture_pending: zero, refund_pending: zero }
+        Self {
+            authorized: amount,
+            captured: zero,
+            refunded: zero,
+            capture_pending: zero,
+            refund_pending: zero,
+            disputed: zero,
+        }
     }
 
     /// Reads stored amounts back, as strictly as they were made.
@@ -117,7 +129,31 @@ impl Amounts {
             (None, _) | (_, None) => Err(MoneyRule::MixedCurrencies),
             (Some(std::cmp::Ordering::Greater), _) => Err(MoneyRule::CapturedExceedsAuthorized),
             (_, Some(std::cmp::Ordering::Greater)) => Err(MoneyRule::RefundedExceedsCaptured),
-            _ => Ok(Self { authorized, captured, refunded, capture_pending, refund_pending }),
+            _ => {
+                let disputed = Amount::zero(authorized.currency());
+                Ok(Self { authorized, captured, refunded, capture_pending, refund_pending, disputed })
+            }
+        }
+    }
+
+    /// The same with what disputes hold: all that are not won.
+    ///
+    /// # Errors
+    /// [`MoneyRule::MixedCurrencies`].
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::Amounts;
+    /// let captured = Amounts::restore(usd(100), usd(100), usd(30), usd(0), usd(0)).unwrap();
+    /// assert_eq!(captured.clone().with_disputed(usd(50)).unwrap().refundable(), usd(20));
+    /// assert_eq!(captured.with_disputed(usd(100)).unwrap().refundable(), usd(0), "never below zero");
+    /// ```
+    pub fn with_disputed(self, disputed: Amount) -> Result<Self, MoneyRule> {
+        if disputed.currency() == self.currency() {
+            Ok(Self { disputed, ..self })
+        } else {
+            Err(MoneyRule::MixedCurrencies)
         }
     }
 
@@ -151,6 +187,11 @@ impl Amounts {
         &self.refund_pending
     }
 
+    /// Held or lost by disputes; may be more than what was captured.
+    pub const fn disputed(&self) -> &Amount {
+        &self.disputed
+    }
+
     /// What may still be asked to be captured.
     ///
     /// ```
@@ -170,7 +211,7 @@ impl Amounts {
     pub(crate) fn reserve_capture(&self, amount: &Amount) -> Result<Self, MoneyRule> {
         let pending = self.capture_pending.checked_add(amount);
         let pending = pending.map_err(|error| MoneyRule::of(error, MoneyRule::CapturedExceedsAuthorized))?;
-        Self::restore(self.authorized, self.captured, self.refunded, pending, self.refund_pending)
+        self.checked(self.captured, self.refunded, pending, self.refund_pending)
     }
 
     /// Gives the reservation of a refused capture back.
@@ -184,21 +225,41 @@ impl Amounts {
     pub(crate) fn post_capture(&self, amount: &Amount) -> Result<Self, MoneyRule> {
         let released = self.release_capture(amount)?;
         let captured = released.captured.checked_add(amount).map_err(|_other| MoneyRule::MixedCurrencies)?;
-        Self::restore(
-            released.authorized,
-            captured,
-            released.refunded,
-            released.capture_pending,
-            released.refund_pending,
-        )
+        released.checked(captured, released.refunded, released.capture_pending, released.refund_pending)
     }
 
-    /// What may still be asked to be given back.
+    /// What may still be asked to be given back: what is captured, without what is refunded, is being so, or is held or lost by disputes. Never below
+    /// zero.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::OrderState;
+    /// let order = in_state(OrderState::Processed);
+    /// let disputed = order.dispute_opened(&usd(150), id(5), NOW).unwrap().change.next;
+    /// assert_eq!((order.amounts.refundable(), disputed.amounts.refundable()), (usd(200), usd(50)));
+    /// ```
     pub fn refundable(&self) -> Amount {
-        self.refunded
+        let kept = self
+            .refunded
             .checked_add(&self.refund_pending)
             .and_then(|returned| self.captured.checked_sub(&returned))
-            .expect("refunded and pending together never exceed what is captured")
+            .expect("refunded and pending together never exceed what is captured");
+        kept.checked_sub(&self.disputed).unwrap_or_else(|_less| Amount::zero(self.currency()))
+    }
+
+    /// Notes what a dispute holds.
+    pub(crate) fn hold_disputed(&self, amount: &Amount) -> Result<Self, MoneyRule> {
+        let disputed = self.disputed.checked_add(amount);
+        let disputed = disputed.map_err(|error| MoneyRule::of(error, MoneyRule::DisputedOutOfRange))?;
+        Ok(Self { disputed, ..self.clone() })
+    }
+
+    /// Sets free what a dispute held.
+    pub(crate) fn free_disputed(&self, amount: &Amount) -> Result<Self, MoneyRule> {
+        let disputed = self.disputed.checked_sub(amount);
+        let disputed = disputed.map_err(|error| MoneyRule::of(error, MoneyRule::DisputedOutOfRange))?;
+        Ok(Self { disputed, ..self.clone() })
     }
 
     /// Whether a refund is under way, which may be the one that a captured Order is held for.
@@ -229,7 +290,19 @@ impl Amounts {
     }
 
     fn with_refunds(&self, refunded: Amount, pending: Amount) -> Result<Self, MoneyRule> {
-        Self::restore(self.authorized, self.captured, refunded, self.capture_pending, pending)
+        self.checked(self.captured, refunded, self.capture_pending, pending)
+    }
+
+    /// The same with these, by the rules of [`Amounts::restore`].
+    fn checked(
+        &self,
+        captured: Amount,
+        refunded: Amount,
+        capture_pending: Amount,
+        refund_pending: Amount,
+    ) -> Result<Self, MoneyRule> {
+        Self::restore(self.authorized, captured, refunded, capture_pending, refund_pending)?
+            .with_disputed(self.disputed)
     }
 }
 
@@ -242,6 +315,9 @@ struct StoredAmounts {
     refunded: Amount,
     capture_pending: Amount,
     refund_pending: Amount,
+    /// Amounts of before disputes have none.
+    #[serde(default)]
+    disputed: Option<Amount>,
 }
 
 #[cfg(feature = "serde")]
@@ -249,7 +325,8 @@ impl TryFrom<StoredAmounts> for Amounts {
     type Error = MoneyRule;
 
     fn try_from(stored: StoredAmounts) -> Result<Self, MoneyRule> {
-        let StoredAmounts { authorized, captured, refunded, capture_pending, refund_pending } = stored;
-        Self::restore(authorized, captured, refunded, capture_pending, refund_pending)
+        let StoredAmounts { authorized, captured, refunded, capture_pending, refund_pending, disputed } = stored;
+        let amounts = Self::restore(authorized, captured, refunded, capture_pending, refund_pending)?;
+        amounts.with_disputed(disputed.unwrap_or_else(|| Amount::zero(authorized.currency())))
     }
 }

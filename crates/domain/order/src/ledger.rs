@@ -13,6 +13,10 @@ coded_enum! {
         Captured = "CAPTURED",
         /// Given back.
         Refunded = "REFUNDED",
+        /// Taken back by the shopper's bank until a dispute is decided.
+        Disputed = "DISPUTED",
+        /// Lost by a dispute.
+        ChargedBack = "CHARGED_BACK",
     }
 }
 

@@ -5,6 +5,8 @@ mod amounts;
 mod authorization;
 mod bank;
 mod capture;
+mod dispute;
+mod evidence;
 mod failure;
 mod late;
 mod ledger;
@@ -19,6 +21,11 @@ mod transfer;
 
 pub use amounts::{Amounts, MoneyRule};
 pub use bank::BankDetails;
+pub use dispute::{
+    DISPUTE_TRANSITIONS, Dispute, DisputeAnswer, DisputeAnswerKind, DisputeAnswerState, DisputeReason, DisputeState,
+    DisputeStep, DisputeStepRefused, DisputeTransition, DisputeTrigger, NewDispute, WrongDisputeState,
+};
+pub use evidence::{Evidence, EvidenceFile, EvidenceMedia};
 pub use failure::{FAILURE_RULES, FailureReason, FailureRule, ShopperCode};
 pub use ledger::{Account, LedgerEntry, LedgerTransaction, UnbalancedEntries};
 pub use operation::{Channel, DeclineReason, OpKind, OpState, Operation, STUCK_AFTER, Stuck, TAKEN_IN_VAIN};

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use dropin_kernel::{OpId, OrderId, RefundId, Timestamp, coded_enum};
+use dropin_kernel::{OpId, OrderId, ProcessorId, RefundId, Timestamp, coded_enum};
 use dropin_money::Amount;
 
 use crate::processor_reference::ProcessorReference;
@@ -158,6 +158,9 @@ pub struct Operation {
     /// The processor's own id of the authorization, where it gave one before anything could be reserved; of an operation about an authorization, that one's.
     #[cfg_attr(feature = "serde", serde(default))]
     pub reference: Option<ProcessorReference>,
+    /// The processor that is asked, which is that of the authorization for ever; `None` for the deployment's main one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub processor: Option<ProcessorId>,
     /// Which API asked.
     pub channel: Channel,
     /// What is known.
@@ -191,6 +194,7 @@ impl Operation {
             authorization: None,
             refund: None,
             reference: None,
+            processor: None,
             channel: Channel::Nobody,
             state: OpState::Prepared,
             epoch: 0,
@@ -257,6 +261,22 @@ impl Operation {
         Self { reference: Some(reference), ..self }
     }
 
+    /// The same authorization, asked of `processor`; operations about it go there too.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{OpKind, OpState, Operation, STUCK_AFTER, Stuck};
+    /// let processor: Option<dropin_kernel::ProcessorId> = "stripe".parse().ok();
+    /// let authorization = Operation::authorize(id(4), id(1), usd(1_000), NOW, LATER).at_processor(processor.clone());
+    /// let refund = authorization.refund(id(5), id(6), usd(100), NOW, LATER);
+    /// assert_eq!(refund.again(id(7), LATER, LATER).processor, processor);
+    /// ```
+    #[must_use]
+    pub fn at_processor(self, processor: Option<ProcessorId>) -> Self {
+        Self { processor, ..self }
+    }
+
     /// The same, asked through `channel`.
     #[must_use]
     pub fn through(self, channel: Channel) -> Self {
@@ -314,8 +334,8 @@ impl Operation {
     }
 
     fn about(&self, id: OpId, kind: OpKind, amount: Amount, now: Timestamp, due_at: Timestamp) -> Self {
-        let (authorization, reference) = (Some(self.id), self.reference.clone());
-        Self { kind, authorization, reference, ..Self::authorize(id, self.order_id, amount, now, due_at) }
+        let (authorization, reference, processor) = (Some(self.id), self.reference.clone(), self.processor.clone());
+        Self { kind, authorization, reference, processor, ..Self::authorize(id, self.order_id, amount, now, due_at) }
     }
 }
 

@@ -116,7 +116,7 @@ pub enum RefundRefused {
     /// Zero.
     #[error("the amount must be above zero")]
     NothingAsked,
-    /// More than is left of what was captured.
+    /// More than is left of what was captured and is not disputed.
     #[error("at most {left} {} is left to be refunded", .left.currency())]
     ExceedsCaptured {
         /// What is left.
@@ -370,6 +370,9 @@ impl Order {
             None if left.is_zero() => return Err(RefundRefused::ExceedsCaptured { left }),
             None => left,
         };
+        if amount.partial_cmp(&left).is_none_or(std::cmp::Ordering::is_gt) {
+            return Err(RefundRefused::ExceedsCaptured { left });
+        }
         let amounts = self.amounts.reserve_refund(&amount).map_err(|_rule| RefundRefused::ExceedsCaptured { left })?;
         Ok((step.with(|order| order.amounts = amounts), amount))
     }

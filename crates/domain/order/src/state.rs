@@ -82,6 +82,12 @@ coded_enum! {
         RefundSucceeded = "REFUND_SUCCEEDED",
         /// The processor refused the refund.
         RefundFailed = "REFUND_FAILED",
+        /// The shopper's bank took money back, until the dispute is decided.
+        DisputeOpened = "DISPUTE_OPENED",
+        /// The dispute waits for the bank's decision.
+        DisputeUpdated = "DISPUTE_UPDATED",
+        /// The dispute was won, lost or accepted.
+        DisputeClosed = "DISPUTE_CLOSED",
         /// The processor authorized after the Order's life was over: voided at once.
         AuthorizedLate = "AUTHORIZED_LATE",
         /// What was authorized after the Order's life was over is released.
@@ -116,6 +122,12 @@ coded_enum! {
         RefundSucceeded = "REFUND_SUCCEEDED",
         /// A refund was refused; carries the refund.
         RefundFailed = "REFUND_FAILED",
+        /// A dispute was opened; carries the dispute.
+        DisputeOpened = "DISPUTE_OPENED",
+        /// A dispute waits for the bank's decision; carries the dispute.
+        DisputeUpdated = "DISPUTE_UPDATED",
+        /// A dispute was won, lost or accepted; carries the dispute.
+        DisputeClosed = "DISPUTE_CLOSED",
     }
 }
 
@@ -190,15 +202,24 @@ pub const TRANSITIONS: &[OrderTransition] = {
         row(Some(ProcessingFailed), T::VoidedLate, ProcessingFailed, None),
         row(Some(ProcessingFailed), T::PaidLate, ProcessingFailed, None),
         row(Some(ProcessingFailed), T::RefundedLate, ProcessingFailed, None),
+        row(Some(ProcessingFailed), T::DisputeOpened, ProcessingFailed, Some(E::DisputeOpened)),
+        row(Some(ProcessingFailed), T::DisputeUpdated, ProcessingFailed, Some(E::DisputeUpdated)),
+        row(Some(ProcessingFailed), T::DisputeClosed, ProcessingFailed, Some(E::DisputeClosed)),
         row(Some(Cancelled), T::AuthorizedLate, Cancelled, None),
         row(Some(Cancelled), T::VoidedLate, Cancelled, None),
         row(Some(Cancelled), T::PaidLate, Cancelled, None),
         row(Some(Cancelled), T::RefundedLate, Cancelled, None),
+        row(Some(Cancelled), T::DisputeOpened, Cancelled, Some(E::DisputeOpened)),
+        row(Some(Cancelled), T::DisputeUpdated, Cancelled, Some(E::DisputeUpdated)),
+        row(Some(Cancelled), T::DisputeClosed, Cancelled, Some(E::DisputeClosed)),
         row(Some(Processed), T::VoidRefused, Processed, None),
         row(Some(Processed), T::AmountDiffers, Processed, None),
         row(Some(Processed), T::RefundRequested, Processed, None),
         row(Some(Processed), T::RefundSucceeded, Processed, Some(E::RefundSucceeded)),
         row(Some(Processed), T::RefundFailed, Processed, Some(E::RefundFailed)),
+        row(Some(Processed), T::DisputeOpened, Processed, Some(E::DisputeOpened)),
+        row(Some(Processed), T::DisputeUpdated, Processed, Some(E::DisputeUpdated)),
+        row(Some(Processed), T::DisputeClosed, Processed, Some(E::DisputeClosed)),
     ]
 };
 

@@ -10,7 +10,7 @@ use dropin_order::{
     Step, StepRefused, TRANSITIONS, VoidCause,
 };
 
-const TRIGGERS: [OrderTrigger; 26] = [
+const TRIGGERS: [OrderTrigger; 29] = [
     OrderTrigger::Start,
     OrderTrigger::Redirected,
     OrderTrigger::Authorized,
@@ -37,6 +37,9 @@ const TRIGGERS: [OrderTrigger; 26] = [
     OrderTrigger::VoidedLate,
     OrderTrigger::PaidLate,
     OrderTrigger::RefundedLate,
+    OrderTrigger::DisputeOpened,
+    OrderTrigger::DisputeUpdated,
+    OrderTrigger::DisputeClosed,
 ];
 
 /// What the steps make of a trigger, on an Order to which nothing but its state forbids it.
@@ -70,6 +73,9 @@ fn pull(state: OrderState, trigger: OrderTrigger) -> (Order, Option<Step>) {
         T::VoidedLate => order.voided(id(4), NOW).ok(),
         T::PaidLate => order.paid_late(&usd(1_000), id(5), id(6), NOW).ok(),
         T::RefundFailed => order.refund_failed(&usd(200), NOW).ok(),
+        T::DisputeOpened => order.dispute_opened(&usd(100), id(4), NOW).ok(),
+        T::DisputeUpdated => order.dispute_updated(NOW).ok(),
+        T::DisputeClosed => order.dispute_won(&usd(100), id(4), NOW).ok(),
         other => panic!("{other} is not tried here"),
     };
     (order, step)
@@ -104,6 +110,9 @@ fn fitting(state: OrderState, trigger: OrderTrigger) -> Order {
         if trigger == T::RefundedLate && state != OrderState::Processed {
             let zero = usd(0);
             order.amounts = Amounts::restore(usd(1_000), usd(1_000), zero, zero, usd(1_000)).unwrap();
+        }
+        if trigger == T::DisputeClosed {
+            order.amounts = order.amounts.clone().with_disputed(usd(100)).unwrap();
         }
         if matches!(trigger, T::AuthorizedLate | T::PaidLate) {
             order.amounts = Amounts::none(Currency::Usd);
@@ -166,8 +175,17 @@ fn the_table_is_that_of_the_specification() {
             "PAYMENT_AUTHORIZED CANCELLED CANCELLED ORDER_CANCELLED",
             "PAYMENT_AUTHORIZED REVIEW_APPROVED PAYMENT_AUTHORIZED ORDER_REVIEW_APPROVED",
             "PAYMENT_AUTHORIZED REVIEW_DECLINED DECLINED ORDER_DECLINED",
+            "PROCESSING_FAILED DISPUTE_OPENED PROCESSING_FAILED DISPUTE_OPENED",
+            "PROCESSING_FAILED DISPUTE_UPDATED PROCESSING_FAILED DISPUTE_UPDATED",
+            "PROCESSING_FAILED DISPUTE_CLOSED PROCESSING_FAILED DISPUTE_CLOSED",
+            "CANCELLED DISPUTE_OPENED CANCELLED DISPUTE_OPENED",
+            "CANCELLED DISPUTE_UPDATED CANCELLED DISPUTE_UPDATED",
+            "CANCELLED DISPUTE_CLOSED CANCELLED DISPUTE_CLOSED",
             "PROCESSED REFUND_SUCCEEDED PROCESSED REFUND_SUCCEEDED",
             "PROCESSED REFUND_FAILED PROCESSED REFUND_FAILED",
+            "PROCESSED DISPUTE_OPENED PROCESSED DISPUTE_OPENED",
+            "PROCESSED DISPUTE_UPDATED PROCESSED DISPUTE_UPDATED",
+            "PROCESSED DISPUTE_CLOSED PROCESSED DISPUTE_CLOSED",
         ]
     );
     let known: Vec<_> = TRIGGERS.into_iter().chain([OrderTrigger::RefundFailed]).collect();

@@ -1,13 +1,15 @@
 //! Which payment methods this deployment offers.
 
 use clap::Args;
+use dropin_access::ProcessorProfile;
 use dropin_catalogue::{Catalogue, Method, find_method, methods};
 use url::Url;
 
 use crate::catalogue_file::{CatalogueFile, CatalogueFileArgs, UNIQUE};
 use crate::config_error::ConfigError;
 use crate::mode::Mode;
-use crate::processor::ProcessorKind;
+use crate::processor::{ProcessorArgs, ProcessorKind};
+use crate::processor_file::FurtherProcessor;
 use crate::public::is_this_machine;
 
 /// What stands for the region in the address of the messaging script.
@@ -33,6 +35,29 @@ impl CatalogueArgs {
             self.processor_methods = kind.default_methods().iter().map(|id| (*id).to_owned()).collect();
         }
         self
+    }
+
+    /// The same with what further processors can do besides.
+    #[must_use]
+    pub fn with_further(mut self, others: &[FurtherProcessor]) -> Self {
+        if self.processor_methods.is_empty() && !others.is_empty() {
+            let of_sandbox = methods().filter(|method| method.is_in_sandbox());
+            self.processor_methods = of_sandbox.map(|method| method.id().to_owned()).collect();
+        }
+        for id in others.iter().filter_map(|other| other.profile.methods.as_ref()).flatten() {
+            if !self.processor_methods.contains(id) {
+                self.processor_methods.push(id.clone());
+            }
+        }
+        self
+    }
+
+    /// What the deployment's processors take, the main one first, by which payments are routed.
+    pub fn profiles(&self, main: &ProcessorArgs, others: &[FurtherProcessor]) -> Vec<ProcessorProfile> {
+        let methods = self.clone().of_processor(main.processor).processor_methods;
+        let methods = (!methods.is_empty()).then_some(methods);
+        let main = ProcessorProfile { id: main.id(), methods, currencies: None };
+        std::iter::once(main).chain(others.iter().map(|other| other.profile.clone())).collect()
     }
 
     /// The catalogue. Of the methods that the file adds, those that the processor is said to do are offered; the others are known.

@@ -99,9 +99,17 @@ pub enum ConfigError {
         /// All of them.
         mistakes: Mistakes,
     },
+    /// The file of further processors makes no sense.
+    #[error("{path}: {message}; --processors (DROPIN_PROCESSORS) names this file")]
+    Processors {
+        /// Which file.
+        path: PathBuf,
+        /// Where and what.
+        message: String,
+    },
     /// The processor is said to do a payment method that there is not.
     #[error(
-        "--processor-methods (PROCESSOR_METHODS) names {id}: it has to be one of {known}; the file of --catalogue (DROPIN_CATALOGUE) adds others"
+        "--processor-methods (PROCESSOR_METHODS), or the file of --processors (DROPIN_PROCESSORS), names {id}: it has to be one of {known}; the file of --catalogue (DROPIN_CATALOGUE) adds others"
     )]
     ProcessorMethod {
         /// Its id.

@@ -1,15 +1,17 @@
-use std::io;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Args, ValueEnum, value_parser};
+use dropin_kernel::ProcessorId;
 use dropin_private_file::watch;
 
 use crate::config_error::ConfigError;
 use crate::mode::Mode;
+use crate::processor_file::{self, FurtherProcessor};
 use crate::secret::{Secret, secret};
 
 /// Whose API the payment processor speaks.
@@ -22,6 +24,14 @@ pub enum ProcessorKind {
 }
 
 impl ProcessorKind {
+    /// Its word in settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Stripe => "stripe",
+        }
+    }
+
     /// Where such a processor is, unless somebody says otherwise.
     pub const fn default_url(self) -> &'static str {
         match self {
@@ -66,9 +76,29 @@ pub struct ProcessorArgs {
     /// File with the key that the processor knows us by; without it the environment variable PROCESSOR_KEY holds the key
     #[arg(long, env = "PROCESSOR_KEY_FILE", value_name = "FILE")]
     pub processor_key_file: Option<PathBuf>,
+    /// TOML file that names further payment processors, beside this main one, for merchants whose payments are routed to them
+    #[arg(long, env = "DROPIN_PROCESSORS", value_name = "FILE")]
+    pub processors: Option<PathBuf>,
 }
 
 impl ProcessorArgs {
+    /// The main processor's name: that of its kind.
+    pub fn id(&self) -> ProcessorId {
+        self.processor.name().parse().expect("the names of kinds are such names")
+    }
+
+    /// The further processors that the file names.
+    ///
+    /// # Errors
+    /// [`ConfigError::Read`], and [`ConfigError::Processors`], which says what to change.
+    pub fn others(&self) -> Result<Vec<FurtherProcessor>, ConfigError> {
+        let Some(path) = &self.processors else { return Ok(Vec::new()) };
+        let text = fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.clone(), source })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        processor_file::parse(&text, &self.id(), folder)
+            .map_err(|message| ConfigError::Processors { path: path.clone(), message })
+    }
+
     /// The address of the sandbox processor's pages, if that is the processor.
     pub fn sandbox_pages(&self) -> Option<&str> {
         (self.processor == ProcessorKind::Sandbox).then(|| self.url())
@@ -88,7 +118,7 @@ impl ProcessorArgs {
         secret(variable, self.processor_key_file.as_deref())?.ok_or(ConfigError::MissingSecret { variable })
     }
 
-    /// Calls `replace` with the key that PROCESSOR_KEY_FILE holds each time it has changed, for as long as `owner` lives. A file that cannot be used, or
+    /// Calls `replace` with the key that the key file holds each time it has changed, for as long as `owner` lives. A file that cannot be used, or
     /// whose key is none for this mode, is logged, and changes nothing.
     ///
     /// # Errors
@@ -100,18 +130,35 @@ impl ProcessorArgs {
         replace: impl Fn(&T, String) + Send + 'static,
     ) -> io::Result<()> {
         let Some(file) = self.processor_key_file.clone() else { return Ok(()) };
-        let settings = self.clone();
+        let (settings, name) = (self.clone(), file.clone());
         let usable = move || settings.key().and_then(|key| settings.processor.check_key(&key, mode).map(|()| key));
         watch("processor-key", vec![file], owner, move |owner| match usable() {
             Ok(key) => {
                 replace(owner, key.expose().to_owned());
-                log::info!("read PROCESSOR_KEY_FILE again: calls to the processor use its key");
+                log::info!("read the processor's key again from {}: calls to it use that", name.display());
             }
             Err(error) => log::error!(
-                "PROCESSOR_KEY_FILE has changed and cannot be used: {error}; the key that was read before stays in use"
+                "the processor's key file {} has changed and cannot be used: {error}; the key that was read before stays in use",
+                name.display()
             ),
         })
     }
+}
+
+/// The secrets of what the main payment processor sends by itself.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ProcessorEventArgs {
+    /// File with the secrets that the payment processor signs its events with, one a line; it sends them to /v1/processor/stripe/event below {checkout_url}
+    #[arg(long, env = "PROCESSOR_EVENT_SECRETS_FILE", value_name = "FILE")]
+    pub processor_event_secrets_file: Option<PathBuf>,
+}
+
+/// The secrets of a file, one a line.
+///
+/// # Errors
+/// [`ConfigError::Private`] when it cannot be read, or is open to other users.
+pub fn read_event_secrets(file: &Path) -> Result<Secret, ConfigError> {
+    secret("", Some(file)).map(|found| found.unwrap_or_else(|| Secret::new(String::new())))
 }
 
 /// How many calls go to the payment processor at once, and when none do because it answers nobody. Each program has limits of its own.
@@ -165,11 +212,8 @@ impl ProcessorLimitArgs {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
-
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[derive(Debug, clap::Parser)]
     struct Demo {
@@ -222,7 +266,12 @@ mod tests {
     }
 
     fn args() -> ProcessorArgs {
-        ProcessorArgs { processor: ProcessorKind::Sandbox, processor_url: None, processor_key_file: None }
+        ProcessorArgs {
+            processor: ProcessorKind::Sandbox,
+            processor_url: None,
+            processor_key_file: None,
+            processors: None,
+        }
     }
 
     #[test]

@@ -156,6 +156,15 @@ fn read_up_to(
     payload: &mut Payload,
 ) -> impl Future<Output = Result<Bytes, ApiError>> + 'static {
     let limit = request.app_data::<BodyLimit>().copied().unwrap_or_default().0.min(most);
+    read_limited(limit, request, payload)
+}
+
+/// Reads at most `limit` bytes.
+pub(crate) fn read_limited(
+    limit: usize,
+    request: &HttpRequest,
+    payload: &mut Payload,
+) -> impl Future<Output = Result<Bytes, ApiError>> + 'static {
     let declared = request
         .headers()
         .get(CONTENT_LENGTH)

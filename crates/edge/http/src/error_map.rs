@@ -9,6 +9,7 @@ use dropin_session::SessionStateKind;
 use dropin_usecases::access::{AuthenticateError, NotPermitted};
 use dropin_usecases::catalogue::MethodsError;
 use dropin_usecases::contracts::ContractError;
+use dropin_usecases::disputes::DisputeError;
 use dropin_usecases::idempotency::RepeatError;
 use dropin_usecases::payments::{
     CancelError, CaptureError, CheckoutError, OrderError, RefundError, RemoveCardError, ShopperError, SubmitError,
@@ -99,6 +100,36 @@ impl From<OrderError> for ApiError {
     }
 }
 
+impl From<DisputeError> for ApiError {
+    fn from(error: DisputeError) -> Self {
+        match error {
+            DisputeError::NoOrder => order_not_found(),
+            DisputeError::NotFound => Self::new(
+                ErrorCode::DisputeNotFound,
+                "There is no dispute with this DisputeId; the Order's disputes are listed at its address, with /dispute behind it.",
+            ),
+            DisputeError::WrongState(found) => Self::new(
+                ErrorCode::InvalidDisputeState,
+                format!(
+                    "The dispute is {}: only one that is NEEDS_RESPONSE takes an answer, and until its DueAt.",
+                    found.as_str()
+                ),
+            ),
+            DisputeError::AnswerPending => Self::new(
+                ErrorCode::DuplicateRequest,
+                "An answer to the dispute is on its way to the processor. Look at the dispute in a while; it shows when this is over.",
+            ),
+            DisputeError::Refused(why) => Self::new(
+                ErrorCode::DisputeAnswerRefused,
+                "The processor does not take this answer; the dispute stands as before. Answer otherwise, or at the processor.",
+            )
+            .with_detail(why),
+            DisputeError::Keyring(error) => Self::unavailable(error),
+            DisputeError::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<CaptureError> for ApiError {
     fn from(error: CaptureError) -> Self {
         match error {
@@ -157,7 +188,7 @@ impl From<CheckoutError> for ApiError {
             ),
             CheckoutError::NoContract => no_contract(),
             CheckoutError::Charge(refused) => not_chargeable(refused),
-            CheckoutError::Keyring(_) => Self::unavailable(error),
+            CheckoutError::Keyring(_) | CheckoutError::ProcessorUnusable => Self::unavailable(error),
             CheckoutError::Store(error) => error.into(),
         }
     }
@@ -247,7 +278,7 @@ impl From<SubmitError> for ApiError {
             | SubmitError::Method(violation)
             | SubmitError::Consent(violation)
             | SubmitError::SavedCard(violation) => fields(vec![violation]),
-            SubmitError::Keyring(_) => Self::unavailable(error),
+            SubmitError::Keyring(_) | SubmitError::ProcessorUnusable => Self::unavailable(error),
             SubmitError::Store(error) => error.into(),
         }
     }

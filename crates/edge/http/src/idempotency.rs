@@ -243,9 +243,11 @@ pub async fn respond_idempotently<E: Into<ApiError>>(
     }
 }
 
-/// Whether a refusal is final for its request and stored: neither one of [`NOT_STORED_STATUSES`] nor a server error.
+/// Whether a refusal is final for its request and stored: neither one of [`NOT_STORED_STATUSES`] nor a server error, nor that another request is under way.
 fn is_stored(code: ErrorCode) -> bool {
-    (400..500).contains(&code.status()) && !NOT_STORED_STATUSES.contains(&code.status())
+    code != ErrorCode::DuplicateRequest
+        && (400..500).contains(&code.status())
+        && !NOT_STORED_STATUSES.contains(&code.status())
 }
 
 fn respond(answered: IdempotentResponse) -> HttpResponse {

@@ -2,16 +2,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dropin_boot::ProcessorKind;
-use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, Metric, MetricSource,
-    OperationQuery, Processor, ProcessorJournal, ProcessorReply, RefundRequest, Registration, StatusReply,
-    StoredCredentialList, VoidRequest,
-};
+use dropin_ports::{Metric, MetricSource, Processor, ProcessorDisputes, ProcessorJournal, StoredCredentialList};
 use dropin_processor_http::HttpProcessor;
 use dropin_processor_stripe::{KeyCheck, StripeProcessor};
 use dropin_processor_transport::{ProcessorConfig, ProcessorConfigError, ProcessorKey};
 
-/// A client of the configured processor: the one place that knows which there are.
+/// A client of one processor: the one place that knows which kinds there are.
 #[derive(Debug, Clone)]
 pub enum ProcessorClient {
     /// One that speaks the sandbox processor's API.
@@ -71,46 +67,20 @@ impl ProcessorClient {
         }
     }
 
-    fn processor(&self) -> &dyn Processor {
+    /// Its disputes, where it tells of them.
+    pub fn disputes(&self) -> Option<Arc<dyn ProcessorDisputes>> {
+        match self {
+            Self::Sandbox(client) => Some(Arc::new(client.clone())),
+            Self::Stripe(_) => None,
+        }
+    }
+
+    /// Its adapter.
+    pub(crate) fn processor(&self) -> &dyn Processor {
         match self {
             Self::Sandbox(client) => client,
             Self::Stripe(client) => client,
         }
-    }
-}
-
-#[async_trait]
-impl Processor for ProcessorClient {
-    async fn register(&self, request: &AuthorizeRequest) -> Registration {
-        self.processor().register(request).await
-    }
-
-    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
-        self.processor().authorize(request).await
-    }
-
-    async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
-        self.processor().capture(request).await
-    }
-
-    async fn void(&self, request: VoidRequest) -> ProcessorReply {
-        self.processor().void(request).await
-    }
-
-    async fn refund(&self, request: RefundRequest) -> ProcessorReply {
-        self.processor().refund(request).await
-    }
-
-    async fn status(&self, question: OperationQuery) -> StatusReply {
-        self.processor().status(question).await
-    }
-
-    async fn abandon(&self, question: OperationQuery) -> StatusReply {
-        self.processor().abandon(question).await
-    }
-
-    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
-        self.processor().delete_credential(request).await
     }
 }
 

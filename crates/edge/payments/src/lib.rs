@@ -2,20 +2,30 @@
 #![deny(missing_docs)]
 
 mod client;
+mod events;
+mod router;
 
 use std::convert::Infallible;
 use std::sync::Arc;
 
 use clap::Args;
-use dropin_boot::{CatalogueFileArgs, Context, Failure, Mode, ProcessorArgs, ProcessorLimitArgs, Secret};
+use dropin_boot::{
+    CatalogueFileArgs, Context, Failure, FurtherProcessor, Mode, ProcessorArgs, ProcessorLimitArgs, Secret,
+};
 use dropin_catalogue::Catalogue;
-use dropin_ports::{CredentialVault, Processor};
+use dropin_kernel::ProcessorId;
+use dropin_ports::{CredentialVault, Processor, Secrets};
 use dropin_processor_transport::{CallLimits, ProcessorBreakerRules, ProcessorConfig};
 use dropin_usecases::access::KnownMerchants;
+use dropin_usecases::disputes::{DisputeProcessor, Disputes};
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::screening::PaymentScreening;
 
+pub use dropin_processor_stripe::SIGNATURE_HEADER;
+
 pub use crate::client::ProcessorClient;
+pub use crate::events::{ProcessorEventError, ProcessorEvents};
+pub use crate::router::{NamedProcessor, ProcessorRouter};
 
 /// The payment processor, how many calls go to it, and what holds of payments.
 #[derive(Debug, Clone, Args)]
@@ -32,15 +42,15 @@ pub struct PaymentArgs {
 }
 
 impl PaymentArgs {
-    /// The processor's client, with the configured key. The services of a process share it, and its limits with it.
+    /// The processors' clients, each with its configured key. The services of a process share them, and their limits with them.
     ///
     /// # Errors
     /// Which setting is missing or wrong.
-    pub async fn open(&self, context: &Context) -> Result<Arc<ProcessorClient>, Failure> {
+    pub async fn open(&self, context: &Context) -> Result<Arc<ProcessorRouter>, Failure> {
         self.open_with(context, || Ok(self.processor.key()?)).await
     }
 
-    /// The same with the key that `key` finds, when no service has opened the client yet.
+    /// The same with the key of the main processor that `key` finds, when no service has opened the clients yet.
     ///
     /// # Errors
     /// As [`PaymentArgs::open`], and those of `key`.
@@ -48,20 +58,33 @@ impl PaymentArgs {
         &self,
         context: &Context,
         key: impl FnOnce() -> Result<Secret, Failure>,
-    ) -> Result<Arc<ProcessorClient>, Failure> {
+    ) -> Result<Arc<ProcessorRouter>, Failure> {
         context
             .share(async || {
-                let client = self.start(&key()?, context.mode)?;
-                if let Err(why) = client.check_key().await {
-                    log::error!(why = why.as_str(); "the payment processor");
+                let main = self.start(&self.processor, self.processor.id(), &key()?, context.mode).await?;
+                let mut others = Vec::new();
+                for FurtherProcessor { profile, args, .. } in self.processor.others()? {
+                    let id = profile.id;
+                    let started = match args.key() {
+                        Ok(key) => self.start(&args, id.clone(), &key, context.mode).await,
+                        Err(error) => Err(error.into()),
+                    };
+                    others.push(started.map_err(|error| format!("the processor {id}: {error}"))?);
                 }
-                Ok(client)
+                Ok(Arc::new(ProcessorRouter::new(main, others)))
             })
             .await
     }
 
-    fn start(&self, key: &Secret, mode: Mode) -> Result<Arc<ProcessorClient>, Failure> {
-        let (processor, limits) = (&self.processor, &self.limits);
+    /// Starts a client, and has its processor say whether it accepts the key.
+    async fn start(
+        &self,
+        processor: &ProcessorArgs,
+        id: ProcessorId,
+        key: &Secret,
+        mode: Mode,
+    ) -> Result<NamedProcessor, Failure> {
+        let limits = &self.limits;
         processor.processor.check_key(key, mode)?;
         let config = ProcessorConfig::new(processor.url(), key.expose().to_owned(), PROCESSOR_DEADLINE)?
             .with_call_limits(CallLimits {
@@ -70,9 +93,14 @@ impl PaymentArgs {
                 share: limits.processor_merchant_share,
             })
             .with_breaker(ProcessorBreakerRules::of(limits.processor_failures, limits.pause()));
-        let client = Arc::new(ProcessorClient::start(processor.processor, config)?);
-        processor.follow_key(&client.key(), mode, |key, text| key.replace(text))?;
-        Ok(client)
+        let client = ProcessorClient::start(processor.processor, config)?;
+        if let Err(why) = client.check_key().await {
+            log::error!(processor = id.as_str(), why = why.as_str(); "the payment processor");
+        }
+        let named = NamedProcessor { id, client };
+        let key = named.client.key();
+        processor.follow_key(&key, mode, |key, text| key.replace(text))?;
+        Ok(named)
     }
 }
 
@@ -93,8 +121,21 @@ pub async fn payments(
         ids,
         credentials,
         catalogue,
+        processors: Default::default(),
         timing: Timing::default(),
         screening,
+    }
+}
+
+/// Disputes at these processors, with the master key that seals evidence. Without a processor, answers are left to the settler.
+pub fn disputes(context: &Context, processors: Vec<DisputeProcessor>, secrets: Arc<dyn Secrets>) -> Disputes {
+    Disputes {
+        store: context.store.clone(),
+        orders: context.store.clone(),
+        processors,
+        secrets,
+        clock: context.clock.clone(),
+        ids: context.ids.clone(),
     }
 }
 

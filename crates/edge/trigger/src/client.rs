@@ -62,6 +62,8 @@ pub enum RequestBody<'a> {
     Written(String),
     /// A form.
     Form(&'a [(&'a str, &'a str)]),
+    /// One field of a form that could carry files: its name and its text.
+    Field(&'a str, &'a str),
 }
 
 impl ServiceClient {
@@ -93,6 +95,16 @@ impl ServiceClient {
     pub async fn call(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, CallError> {
         let reply = self.try_call(method, path, body).await?;
         reply.json(&format!("{method} {}{path}", self.base))
+    }
+
+    /// A merchant's form with one field; its answer has to be a success with JSON.
+    ///
+    /// # Errors
+    /// As [`ServiceClient::call`].
+    pub async fn post_field(&self, path: &str, name: &str, text: &str) -> Result<Value, CallError> {
+        let url = format!("{}{path}", self.base);
+        let reply = send(request(&self.merchant, "POST", &url)?, Some(RequestBody::Field(name, text)), &url).await?;
+        reply.json(&format!("POST {url}"))
     }
 
     /// A merchant's search at `path` below {base_url}; any answer.
@@ -201,11 +213,20 @@ fn request(client: &Client, method: &str, url: &str) -> Result<ClientRequest, Ca
     Ok(client.request(method, url).insert_header((header::ACCEPT, "application/json, text/html")))
 }
 
+/// Between the parts of a form; no text that is sent here has it.
+const BOUNDARY: &str = "dropin-trigger-form";
+
 async fn send(request: ClientRequest, body: Option<RequestBody<'_>>, url: &str) -> Result<ServiceResponse, CallError> {
     let sent = match body {
         Some(RequestBody::Json(body)) => request.send_json(body).await,
         Some(RequestBody::Written(json)) => request.content_type("application/json").send_body(json).await,
         Some(RequestBody::Form(pairs)) => request.send_form(&pairs).await,
+        Some(RequestBody::Field(name, text)) => {
+            let form = format!(
+                "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{text}\r\n--{BOUNDARY}--\r\n"
+            );
+            request.content_type(format!("multipart/form-data; boundary={BOUNDARY}")).send_body(form).await
+        }
         None => request.send().await,
     };
     let no_answer =

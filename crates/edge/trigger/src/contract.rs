@@ -4,7 +4,7 @@ use dropin_kernel::{ContractId, Timestamp};
 use serde_json::{Value, json};
 
 use crate::run::{EventTrigger, TriggerError};
-use crate::scenario::{ContractStep, TestCard};
+use crate::scenario::{ContractStep, TriggerCard};
 use crate::shopper::{self, DEVICE};
 
 /// The issuer's word for a card that is of no use (ISO 8583, field 39: invalid card number), after which the contract is suspended.
@@ -36,7 +36,7 @@ impl EventTrigger {
     async fn open_contract(&self, event: &str, expiry: (i32, u8)) -> Result<ContractId, TriggerError> {
         let stash_id = self.ids.random().to_string();
         let url = format!("{}/{}/{stash_id}", self.stash_url, self.service.merchant_id);
-        shopper::stash(&self.service, &url, TestCard::Pay, expiry).await?;
+        shopper::stash(&self.service, &url, TriggerCard::Pay, expiry).await?;
         let mut request = self.checkout_request(event);
         request["PaymentMethod"] = "VISA".into();
         request["Kind"] = "RECURRING".into();

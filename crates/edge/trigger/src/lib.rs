@@ -9,4 +9,4 @@ mod shopper;
 
 pub use client::{CallError, MerchantLogin, RequestBody, ServiceClient, ServiceResponse, service_http_client};
 pub use run::{EventTrigger, SandboxProcessorAccess, TriggerError, TriggeredEvent, TriggeredPayment};
-pub use scenario::{SCENARIOS, TestCard, TriggerScenario};
+pub use scenario::{SCENARIOS, TriggerCard, TriggerScenario};

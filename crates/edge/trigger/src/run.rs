@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_kernel::{ContractId, EventId, MerchantId, OrderId, PaymentId, SessionId};
+use dropin_order::DisputeAnswerKind;
 use dropin_ports::{
     AccessStore, Acting, Clock, IdSource, NotificationFilter, NotificationQuery, NotificationStore, ScreeningStore,
     StoreError, StoredResponse,
@@ -206,6 +207,25 @@ impl EventTrigger {
                 // A capture may take a moment.
                 self.wait_for("ORDER_PROCESSED", session.into()).await?;
                 self.of_order(session, "refund", json!({ "RefundReference": "trigger" })).await.map(drop)
+            }
+            FinalStep::AnswerDispute(kind) => {
+                self.wait_for("DISPUTE_OPENED", session.into()).await?;
+                let order = self.order_of(session).await?;
+                let disputes = format!("/v1/order/{order}/dispute");
+                let opened = self.service.call("GET", &disputes, None).await?;
+                let id = opened["Disputes"][0]["DisputeId"]
+                    .as_str()
+                    .ok_or_else(|| format!("the Order {order} has no dispute"))?;
+                match kind {
+                    DisputeAnswerKind::Accept => {
+                        self.service.call("POST", &format!("{disputes}/{id}/accept"), None).await?
+                    }
+                    DisputeAnswerKind::Evidence => {
+                        let path = format!("{disputes}/{id}/evidence");
+                        self.service.post_field(&path, "Text", "Handed in for a trial.").await?
+                    }
+                };
+                Ok(())
             }
             FinalStep::Review { approve } => {
                 let order: OrderId = self.order_of(session).await?.parse().map_err(TriggerError::other)?;

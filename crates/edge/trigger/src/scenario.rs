@@ -1,6 +1,7 @@
 //! What leads to each event.
 
 use dropin_access::Permission;
+use dropin_order::DisputeAnswerKind;
 
 /// How one event is made to happen.
 #[derive(Debug)]
@@ -48,14 +49,14 @@ pub(crate) enum ContractStep {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Pays {
     /// A published test card.
-    Card(TestCard),
+    Card(TriggerCard),
     /// A method without a card.
     Method(&'static str),
 }
 
 /// A published test number of the sandbox (docs/SPECIFICATION.md#test-numbers), by what it is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TestCard {
+pub enum TriggerCard {
     /// Authorized, captured and refunded at once.
     Pay,
     /// Declined.
@@ -66,11 +67,14 @@ pub enum TestCard {
     RefuseCapture,
     /// Paid; a refund fails.
     FailRefund,
+    /// Paid, then disputed.
+    Dispute,
 }
 
-impl TestCard {
+impl TriggerCard {
     /// Every one.
-    pub const ALL: [Self; 5] = [Self::Pay, Self::Decline, Self::Review, Self::RefuseCapture, Self::FailRefund];
+    pub const ALL: [Self; 6] =
+        [Self::Pay, Self::Decline, Self::Review, Self::RefuseCapture, Self::FailRefund, Self::Dispute];
 
     /// The number, without spaces.
     pub const fn number(self) -> &'static str {
@@ -80,6 +84,7 @@ impl TestCard {
             Self::Review => "4000000000009235",
             Self::RefuseCapture => "4000000000000341",
             Self::FailRefund => "4000000000005126",
+            Self::Dispute => "4000000000000259",
         }
     }
 }
@@ -98,14 +103,17 @@ pub(crate) enum FinalStep {
     Cancel,
     /// The merchant pays all of it back.
     Refund,
+    /// The merchant's server answers the dispute that the card leads to.
+    AnswerDispute(DisputeAnswerKind),
     /// A reviewer approves or declines.
     Review {
         approve: bool,
     },
 }
 
-const PAY: Pays = Pays::Card(TestCard::Pay);
-const HELD: Pays = Pays::Card(TestCard::Review);
+const PAY: Pays = Pays::Card(TriggerCard::Pay);
+const DISPUTED: Pays = Pays::Card(TriggerCard::Dispute);
+const HELD: Pays = Pays::Card(TriggerCard::Review);
 
 /// One for each event that there is.
 pub const SCENARIOS: &[TriggerScenario] = &[
@@ -114,7 +122,7 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         "SESSION_FAILED",
         "is declined as often as the Session allows",
         true,
-        Pays::Card(TestCard::Decline),
+        Pays::Card(TriggerCard::Decline),
         FinalStep::DeclineUntilOver,
     ),
     scenario("SESSION_CANCELLED", "creates a Session that lives for a second", true, PAY, FinalStep::Expire),
@@ -138,7 +146,7 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         "ORDER_PROCESSING_FAILED",
         "pays with a card whose capture is refused for good",
         true,
-        Pays::Card(TestCard::RefuseCapture),
+        Pays::Card(TriggerCard::RefuseCapture),
         FinalStep::None,
     ),
     scenario(
@@ -167,8 +175,29 @@ pub const SCENARIOS: &[TriggerScenario] = &[
         "REFUND_FAILED",
         "pays with a card whose refunds fail; refunds all of it",
         true,
-        Pays::Card(TestCard::FailRefund),
+        Pays::Card(TriggerCard::FailRefund),
         FinalStep::Refund,
+    ),
+    scenario(
+        "DISPUTE_OPENED",
+        "pays with a card that is disputed a few seconds later",
+        true,
+        DISPUTED,
+        FinalStep::None,
+    ),
+    scenario(
+        "DISPUTE_UPDATED",
+        "pays with a card that is disputed; hands in evidence",
+        true,
+        DISPUTED,
+        FinalStep::AnswerDispute(DisputeAnswerKind::Evidence),
+    ),
+    scenario(
+        "DISPUTE_CLOSED",
+        "pays with a card that is disputed; accepts the dispute",
+        true,
+        DISPUTED,
+        FinalStep::AnswerDispute(DisputeAnswerKind::Accept),
     ),
     contract("CONTRACT_OPENED", "stores a card with openContract", ContractStep::Open),
     contract("CONTRACT_EXPIRING", "stores a card that ends this month", ContractStep::CardEndsSoon),
@@ -208,6 +237,8 @@ impl TriggerScenario {
         Permission::OrderRefund,
         Permission::Checkout,
         Permission::ContractWrite,
+        Permission::DisputeRead,
+        Permission::DisputeWrite,
     ];
 
     /// What leads to this event; `None` where there is no such event.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::client::{RequestBody, ServiceClient};
 use crate::run::TriggerError;
-use crate::scenario::{Pays, TestCard};
+use crate::scenario::{Pays, TriggerCard};
 
 /// DeviceFingerprint of the shopper that pays here.
 pub(crate) const DEVICE: &str = "dropin trigger";
@@ -90,7 +90,7 @@ pub(crate) fn far_expiry(now: Timestamp) -> (i32, u8) {
 pub(crate) async fn stash(
     service: &ServiceClient,
     url: &str,
-    card: TestCard,
+    card: TriggerCard,
     (year, month): (i32, u8),
 ) -> Result<(), TriggerError> {
     let expiry = json!({ "Year": year.to_string(), "Month": format!("{month:02}") });

@@ -56,6 +56,7 @@ impl Settler {
             ids: ids.clone(),
             credentials: None,
             catalogue: Arc::new(Catalogue::of_sandbox()),
+            processors: Default::default(),
             timing: Timing::default(),
             screening,
         };

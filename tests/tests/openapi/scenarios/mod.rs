@@ -7,7 +7,7 @@ use dropin_http::Exchange;
 use dropin_tests::{World, cards};
 use serde_json::{Value, json};
 
-use crate::record::{Call, FORM, JSON, Recorder};
+use crate::record::{Call, FILES, FORM, JSON, Recorder};
 
 mod checkout;
 mod contracts;
@@ -35,6 +35,7 @@ pub(crate) async fn run(world: &World) -> Vec<Exchange> {
     scenarios.a_shopper_returns().await;
     scenarios.orders_are_captured().await;
     scenarios.orders_are_cancelled_and_refunded().await;
+    scenarios.disputes_are_answered().await;
     scenarios.a_server_pays().await;
     scenarios.a_server_charges_a_contract().await;
     scenarios.a_wallet_is_opened().await;

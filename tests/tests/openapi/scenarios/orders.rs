@@ -1,10 +1,10 @@
 //! What a merchant asks of its Orders.
 
 use actix_web::http::Method;
-use dropin_tests::cards;
+use dropin_tests::{cards, until};
 use serde_json::json;
 
-use super::{ScenarioRun, UNKNOWN, request, text, with};
+use super::{Call, Duration, FILES, ScenarioRun, UNKNOWN, request, text, with};
 
 impl ScenarioRun<'_> {
     pub(super) async fn orders_are_captured(&mut self) {
@@ -70,6 +70,40 @@ impl ScenarioRun<'_> {
         let path = format!("/v1/order/{order}/refund");
         let slow = ("refundOrder", "inProgress", "The processor takes its time");
         self.merchant(slow, (Method::POST, &path), Some(json!({"RefundReference": "return-3"})), 201).await;
+    }
+
+    pub(super) async fn disputes_are_answered(&mut self) {
+        let orders =
+            [self.captured("order-3007", cards::DISPUTED).await, self.captured("order-3008", cards::DISPUTED).await];
+        let nowhere = format!("/v1/order/{UNKNOWN}/dispute");
+        self.merchant(("listDisputes", "unknown", "No such Order"), (Method::GET, &nowhere), None, 404).await;
+        let [accepted, contested] = orders.map(|order| format!("/v1/order/{order}/dispute"));
+        for path in [&accepted, &contested] {
+            until("the dispute is told", Duration::from_secs(30), async || {
+                let listed = self.world.merchant.call("GET", path, None).await.json();
+                listed["Disputes"].as_array().is_some_and(|all| !all.is_empty()).then_some(())
+            })
+            .await;
+        }
+        let listed = ("listDisputes", "opened", "It needs a response");
+        let listed = self.merchant(listed, (Method::GET, &accepted), None, 200).await;
+        let accept = format!("{accepted}/{}/accept", text(&listed["Disputes"][0], "DisputeId"));
+        let taken = ("acceptDispute", "accepted", "The money stays with the shopper");
+        self.merchant(taken, (Method::POST, &accept), None, 200).await;
+        let nothing = format!("{accepted}/{UNKNOWN}/accept");
+        self.merchant(("acceptDispute", "unknown", "No such dispute"), (Method::POST, &nothing), None, 404).await;
+        let other = self.world.merchant.call("GET", &contested, None).await.json();
+        let evidence = format!("{contested}/{}/evidence", text(&other["Disputes"][0], "DisputeId"));
+        let said =
+            json!({"Text": "Delivered on 3 May and signed for by the customer; the carrier's number is JD0002."});
+        for (name, summary, status) in [("text", "In words", 200), ("again", "Evidence is taken once", 409)] {
+            let authorization = self.authorization.clone();
+            let headers = vec![("authorization", authorization.as_str()), FILES];
+            let (operation, url) = ("handInEvidence", format!("{}{evidence}", self.world.base));
+            let body = Some(said.clone());
+            let call = Call { operation, name, summary, method: Method::POST, url, headers, body };
+            self.recorder.make(call, status).await;
+        }
     }
 
     /// A captured Order's OrderId.

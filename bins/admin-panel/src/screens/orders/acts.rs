@@ -18,7 +18,7 @@ use crate::screens::{acting, merchant_act, required_note};
 use crate::texts::{sentence, texts};
 
 /// The page again, with the form as it was typed and what is wrong with it.
-async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<String>) -> Answer {
+pub(super) async fn again(request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<String>) -> Answer {
     again_as(StatusCode::UNPROCESSABLE_ENTITY, request, wrap, wrong).await
 }
 
@@ -30,6 +30,7 @@ async fn changed(request: &PanelRequest, wrap: fn(ActForm) -> Form) -> Answer {
 async fn again_as(status: StatusCode, request: &PanelRequest, wrap: fn(ActForm) -> Form, wrong: Vec<String>) -> Answer {
     let form = ActForm {
         amount: request.fields.text("amount").to_owned(),
+        text: request.fields.text("text").to_owned(),
         note: request.fields.text("note").to_owned(),
         wrong,
     };

@@ -10,6 +10,7 @@ use dropin_risk::Screening;
 use dropin_session::Session;
 use dropin_usecases::operators::MoneyError;
 
+use super::disputes::{DisputeRow, to_answer};
 use super::timeline::{TimelineEvent, timeline};
 use crate::guard::Answer;
 use crate::refusal::Refusal;
@@ -59,10 +60,11 @@ struct AttemptRow {
     current: bool,
 }
 
-/// A form for an amount with a note, and what was wrong with it.
+/// A form for an amount or a text with a note, and what was wrong with it.
 #[derive(Default)]
 pub(super) struct ActForm {
     pub(super) amount: String,
+    pub(super) text: String,
     pub(super) note: String,
     pub(super) wrong: Vec<String>,
 }
@@ -74,11 +76,14 @@ struct Acts {
     capture: Option<ActForm>,
     cancel: Option<ActForm>,
     review: Option<ActForm>,
+    /// With the id of the dispute.
+    dispute: Option<(String, ActForm)>,
 }
 
 impl Acts {
     fn is_empty(&self) -> bool {
-        self.refund.is_none() && self.capture.is_none() && self.cancel.is_none() && self.review.is_none()
+        let money = self.refund.is_none() && self.capture.is_none() && self.cancel.is_none();
+        money && self.review.is_none() && self.dispute.is_none()
     }
 }
 
@@ -114,6 +119,7 @@ pub(super) struct OrderPage {
     operations: Vec<OperationRow>,
     requests: Vec<RequestRow>,
     refunds: Vec<RefundRow>,
+    disputes: Vec<DisputeRow>,
     balances: Vec<BalanceRow>,
     unbalanced: bool,
     checkout: Option<String>,
@@ -158,6 +164,7 @@ pub(super) enum Form {
     Capture(ActForm),
     Cancel(ActForm),
     Review(ActForm),
+    Dispute(ActForm),
 }
 
 /// The Order of the address, which the operator sees.
@@ -192,12 +199,19 @@ pub(super) async fn page_of(
     let amounts = &order.amounts;
     let pending = |amount: &Amount| (!amount.is_zero()).then(|| show::money(amount));
     let mut acts = acts_of(request, order);
+    let answerable = to_answer(&trail.records.disputes, request.deps.clock.now());
+    acts.dispute = answerable
+        .filter(|_| request.may(PanelAction::AnswerDispute, merchant))
+        .map(|dispute| (dispute.id.to_string(), ActForm::default()));
     match form {
         Form::None => {}
         Form::Refund(form) => acts.refund = Some(form),
         Form::Capture(form) => acts.capture = Some(form),
         Form::Cancel(form) => acts.cancel = Some(form),
         Form::Review(form) => acts.review = Some(form),
+        Form::Dispute(form) => {
+            acts.dispute = Some((request.fields.text("dispute").to_owned(), form));
+        }
     }
     let screening = request.deps.payments.screening.find(merchant, order.id).await?;
     let timeline = timeline(request, &trail, session.as_ref()).await?;
@@ -237,6 +251,7 @@ pub(super) async fn page_of(
         operations: trail.records.operations.iter().map(|placed| operation_row(&placed.operation)).collect(),
         requests: open.iter().map(|one| request_row(one, request.operator.operator.id)).collect(),
         refunds: trail.records.refunds.iter().map(refund_row).collect(),
+        disputes: trail.records.disputes.iter().map(DisputeRow::from).collect(),
         balances: trail
             .records
             .balances
@@ -343,5 +358,6 @@ fn acts_of(request: &PanelRequest, order: &Order) -> Acts {
         capture: form(may(PanelAction::CaptureOrder) && order.shown && can_capture, Some(order.amounts.capturable())),
         cancel: form(may(PanelAction::CancelOrder) && order.shown && can_cancel, None),
         review: form(may(PanelAction::ReviewOrder) && order.under_review, None),
+        dispute: None,
     }
 }

@@ -61,8 +61,9 @@ pub(super) async fn timeline(
             _ => "wait",
         };
         let title = texts().asked_of_processor(show::words(operation.kind.as_str()));
-        let detail =
-            format!("{}, {}", show::money(&operation.amount), show::words(operation.state.as_str()).to_lowercase());
+        let processor = operation.processor.as_ref().map(|id| format!(", {id}")).unwrap_or_default();
+        let state = show::words(operation.state.as_str()).to_lowercase();
+        let detail = format!("{}, {state}{processor}", show::money(&operation.amount));
         all.push(TimelineEvent::new(operation.created_at, kind, title, detail));
     }
     if request.may(PanelAction::ViewNotifications, order.merchant_id) {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use dropin_access::{Origin, Permission, RateForm, SavedCardKind};
+use dropin_access::{Origin, Permission, ProcessorRule, RateForm, SavedCardKind};
 use dropin_catalogue::PayLaterRegion;
 use dropin_kernel::{EndpointId, MerchantId, parse_span};
 use dropin_money::Currency;
@@ -42,6 +42,38 @@ pub(crate) enum MerchantCommand {
     /// Webhook secrets
     #[command(subcommand)]
     Secret(SecretCommand),
+    /// Which payment processors a merchant's payments go to
+    #[command(subcommand)]
+    Processor(ProcessorCommand),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProcessorCommand {
+    /// Show the rules; the first that is about a payment decides
+    Show {
+        /// MerchantId
+        id: MerchantId,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Replace all rules, for payments that begin from now on; running services follow within two seconds
+    Set {
+        /// MerchantId
+        id: MerchantId,
+        /// Processors in the order in which they are asked, and what the rule is about: "stripe-eu,stripe-us methods=VISA,MC currencies=EUR countries=DE"; one
+        /// without conditions, as the last, is about every other payment; may be repeated
+        #[arg(long = "rule", value_name = "RULE", value_parser = ProcessorRule::from_str, required = true)]
+        rules: Vec<ProcessorRule>,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Take all rules away: its payments go to the main processor again
+    Clear {
+        /// MerchantId
+        id: MerchantId,
+        #[command(flatten)]
+        output: Output,
+    },
 }
 
 #[derive(Debug, Args)]

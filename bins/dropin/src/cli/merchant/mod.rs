@@ -2,6 +2,7 @@
 
 mod args;
 mod endpoint;
+mod processor;
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> 
         MerchantCommand::User(command) => user(&open(cli, store, false).await?, command).await,
         MerchantCommand::Endpoint(command) => endpoint::run(&open(cli, store, false).await?, store, command).await,
         MerchantCommand::Secret(command) => secret(&open(cli, store, false).await?, command).await,
+        MerchantCommand::Processor(command) => processor::run(cli, store, command).await,
     }
 }
 
@@ -183,6 +185,7 @@ async fn set(cli: &Cli, merchants: &Merchants, store: &Store, wanted: &SetMercha
         saved_card_kind: settings.saved_card_kind,
         screening: settings.screening.map(Switch::is_on),
         methods: methods_of(cli, store, wanted).await?,
+        processors: None,
     };
     let merchant = merchants.set(wanted.id, change).await.map_err(explain)?;
     let change = rate_change(settings.rates, settings.settlement_currency, &settings.markups);
@@ -285,6 +288,7 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),
         "Origins": Value::from_iter(merchant.origins.iter().map(|origin| origin.as_str())),
         "Methods": Value::from_iter(merchant.methods.adjustments.iter().map(|(id, one)| (id.to_owned(), of_adjustment(one)))),
+        "Processors": Value::from_iter(merchant.processors.rules().iter().map(ToString::to_string)),
         "PayLaterClients": Value::from_iter(
             merchant.methods.pay_later_clients.iter().map(|(region, id)| (region.as_str().to_owned(), Value::from(id.as_str())))
         ),

@@ -11,6 +11,7 @@ use crate::proxy::Fault;
 
 pub async fn what_was_never_asked_is_absent(harness: &dyn ProcessorHarness) {
     let question = || OperationQuery {
+        processor: None,
         key: key(),
         merchant_id: MerchantId::new(Uuid::new_v4()),
         kind: OpKind::Authorize,

@@ -24,12 +24,24 @@ async fn authorize_capture_a_part_and_refund_a_part_of_that() {
         harness.processor.status(question(request.key, OpKind::Capture)).await,
         StatusReply::Known(approved(4_00))
     );
-    let refund =
-        RefundRequest { key: key(), merchant_id: merchant(), authorization, reference: None, amount: eur(3_00) };
+    let refund = RefundRequest {
+        processor: None,
+        key: key(),
+        merchant_id: merchant(),
+        authorization,
+        reference: None,
+        amount: eur(3_00),
+    };
     assert_eq!(harness.processor.refund(refund.clone()).await, approved(3_00));
     assert_eq!(harness.processor.refund(refund).await, approved(3_00), "the same key has one effect");
-    let too_much =
-        RefundRequest { key: key(), merchant_id: merchant(), authorization, reference: None, amount: eur(2_00) };
+    let too_much = RefundRequest {
+        processor: None,
+        key: key(),
+        merchant_id: merchant(),
+        authorization,
+        reference: None,
+        amount: eur(2_00),
+    };
     let answer = harness.processor.refund(too_much).await;
     assert!(matches!(answer, ProcessorReply::Declined { retryable: false, .. }), "{answer:?}");
 }
@@ -39,7 +51,7 @@ async fn a_voided_authorization_is_over() {
     let harness = harness(PATIENT).await;
     let authorization = key();
     harness.processor.authorize(card(authorization, PLAIN, 10_00)).await;
-    let void = || VoidRequest { key: key(), merchant_id: merchant(), authorization, reference: None };
+    let void = || VoidRequest { processor: None, key: key(), merchant_id: merchant(), authorization, reference: None };
     let answer = harness.processor.void(void()).await;
     assert!(matches!(answer, ProcessorReply::Approved { captured: false, under_review: false, .. }), "{answer:?}");
     let over = ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false, credential: None };
@@ -168,8 +180,14 @@ async fn captures_and_refunds_that_are_pending_end() {
         let (authorization, refund) = (key(), key());
         harness.processor.authorize(card(authorization, number, 3_00)).await;
         assert_eq!(harness.processor.capture(capture(authorization, 3_00)).await, approved(3_00));
-        let request =
-            RefundRequest { key: refund, merchant_id: merchant(), authorization, reference: None, amount: eur(1_00) };
+        let request = RefundRequest {
+            processor: None,
+            key: refund,
+            merchant_id: merchant(),
+            authorization,
+            reference: None,
+            amount: eur(1_00),
+        };
         assert_eq!(harness.processor.refund(request).await, pending);
         assert_eq!(harness.outcome(refund, OpKind::Refund).await, outcome);
     }

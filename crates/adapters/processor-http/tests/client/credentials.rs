@@ -240,6 +240,7 @@ async fn a_credential_is_deleted_and_no_other_merchants() {
     let refused = stored.charge(&harness, StoredCredentialUse::Recurring).await;
     assert_eq!((reason(&refused), category(&refused)), (DeclineReason::InvalidCard, None));
     let question = OperationQuery {
+        processor: None,
         key: stored.opened_by,
         merchant_id: stored.merchant_id,
         kind: OpKind::Authorize,

@@ -72,7 +72,7 @@ pub(crate) fn about(key: OpId) -> OperationQuery {
 }
 
 pub(crate) fn question(key: OpId, kind: OpKind) -> OperationQuery {
-    OperationQuery { key, merchant_id: merchant(), kind, reference: None }
+    OperationQuery { processor: None, key, merchant_id: merchant(), kind, reference: None }
 }
 
 pub(crate) fn eur(minor: i64) -> Amount {
@@ -93,6 +93,7 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
     let order_id = OrderId::new(Uuid::new_v4());
     let return_url = Some("https://shop.example/back".to_owned());
     AuthorizeRequest {
+        processor: None,
         payment_reference: None,
         key,
         merchant_id: merchant(),
@@ -109,7 +110,14 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
 }
 
 pub(crate) fn capture(authorization: OpId, minor: i64) -> CaptureRequest {
-    CaptureRequest { key: key(), merchant_id: merchant(), authorization, reference: None, amount: eur(minor) }
+    CaptureRequest {
+        processor: None,
+        key: key(),
+        merchant_id: merchant(),
+        authorization,
+        reference: None,
+        amount: eur(minor),
+    }
 }
 
 pub(crate) fn approved(minor: i64) -> ProcessorReply {

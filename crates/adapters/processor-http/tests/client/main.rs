@@ -4,6 +4,7 @@
 mod cards;
 mod contract;
 mod credentials;
+mod disputes;
 mod fake_processor;
 mod guard;
 mod harness;

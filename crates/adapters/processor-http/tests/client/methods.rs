@@ -97,7 +97,7 @@ async fn a_void_stops_what_still_waits_for_the_shopper() {
     harness.page_of(method(authorization, "PAYPAL", 5_00)).await;
     let answer = harness
         .processor
-        .void(VoidRequest { key: key(), merchant_id: merchant(), authorization, reference: None })
+        .void(VoidRequest { processor: None, key: key(), merchant_id: merchant(), authorization, reference: None })
         .await;
     assert!(matches!(answer, ProcessorReply::Approved { .. }), "{answer:?}");
     let stopped = StatusReply::Known(declined(DeclineReason::Voided));

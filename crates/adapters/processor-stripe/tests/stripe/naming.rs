@@ -16,6 +16,7 @@ use crate::stand_in::KEY;
 
 pub(crate) fn request(method_data: PaymentMethodData, currency: Currency, minor: i64) -> AuthorizeRequest {
     AuthorizeRequest {
+        processor: None,
         key: OpId::new(Uuid::new_v4()),
         merchant_id: MerchantId::new(Uuid::new_v4()),
         reference: None,
@@ -62,6 +63,7 @@ fn without_a_name_that_was_kept_nothing_is_asked() {
         let (key, merchant_id) = (request.key, request.merchant_id);
         assert_eq!(stripe.processor.authorize(request).await, ProcessorReply::NotSent);
         let question = |reference: Option<&str>| OperationQuery {
+            processor: None,
             key,
             merchant_id,
             kind: OpKind::Authorize,
@@ -73,6 +75,7 @@ fn without_a_name_that_was_kept_nothing_is_asked() {
         let foreign = stripe.processor.status(question(Some("../balance"))).await;
         assert!(matches!(foreign, StatusReply::Unreachable { .. }), "{foreign:?}");
         let capture = CaptureRequest {
+            processor: None,
             key,
             merchant_id,
             authorization: key,

@@ -134,6 +134,7 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         saved_card_kind: Some(SavedCardKind::Unscheduled),
         screening: Some(true),
         methods: Some(particular_methods()),
+        processors: "acquirer,main currencies=EUR\nmain".parse().ok(),
     };
     let expected = MerchantParts {
         currencies: vec![Currency::Eur, Currency::Usd],
@@ -143,6 +144,7 @@ pub async fn a_merchant_is_set_in_parts(harness: Arc<Harness>) {
         saved_cards: SavedCardSettings { offered: true, kind: SavedCardKind::Unscheduled },
         screening: ScreeningSettings { on: true, rules_revision: 0 },
         methods: particular_methods(),
+        processors: "acquirer,main currencies=EUR\nmain".parse().unwrap(),
         ..named.into_parts()
     };
     let changed = Merchant::restore(expected).unwrap();

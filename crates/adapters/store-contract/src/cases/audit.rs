@@ -83,9 +83,13 @@ pub async fn records_are_read_whole_and_in_pages(harness: Arc<Harness>) {
     let references: Vec<_> = found.refunds.iter().map(|refund| refund.reference.as_str()).collect();
     assert_eq!(references, ["return-1", "return-2"]);
     let balances = Account::ALL.map(|account| balance(found, account));
-    assert_eq!(balances, [-2_990, 0, 2_000, 990], "shopper, authorized, captured, refunded");
+    assert_eq!(
+        balances,
+        [-2_990, 0, 2_000, 990, 0, 0],
+        "shopper, authorized, captured, refunded, disputed, charged back"
+    );
     let balances = Account::ALL.map(|account| balance(&records[&voiding.order.id], account));
-    assert_eq!(balances, [-2_990, 2_990, 0, 0]);
+    assert_eq!(balances, [-2_990, 2_990, 0, 0, 0, 0]);
     assert_eq!(records[&submitted.order.id].balances, []);
 }
 

@@ -14,6 +14,7 @@ pub mod checkout;
 pub mod contract;
 pub mod damage;
 pub mod discarding;
+pub mod dispute;
 pub mod endpoint_status;
 pub mod event_log;
 pub mod health;

@@ -1,9 +1,9 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use dropin_kernel::OpId;
+use dropin_kernel::{OpId, ProcessorId};
 use dropin_order::{OpState, Operation, ProcessorReference};
-use dropin_ports::{Applied, ClaimedOperation, OrderChanged, Settled};
+use dropin_ports::{Applied, AuthorizationPrepared, ClaimedOperation, OrderChanged, Settled};
 
 use crate::Harness;
 use crate::harness::{approval, capture, outcome};
@@ -158,5 +158,53 @@ pub async fn what_follows_carries_the_reference_of_its_authorization(harness: Ar
         let listed = harness.payments.list_operations(payment.order.id).await.unwrap();
         let references: Vec<_> = listed.into_iter().map(|one| one.reference).collect();
         assert_eq!(references, [Some(known.clone()), Some(known.clone())]);
+    }
+}
+
+pub async fn what_follows_carries_the_processor_of_its_authorization(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let processor: Option<ProcessorId> = "acquirer".parse().ok();
+    // Written with the outcome that it follows from, and by itself.
+    for follows_at_once in [true, false] {
+        let session = harness.session(merchant.id).await;
+        let stash = harness.stashed(merchant.id).await;
+        let mut prepare = harness.submit(&session, &stash.key, at(10));
+        prepare.operation = prepare.operation.at_processor(processor.clone());
+        let asked = prepare.operation.clone();
+        let prepared = harness.payments.prepare_authorization(prepare).await;
+        assert!(matches!(prepared, Ok(AuthorizationPrepared::Done(_))), "{prepared:?}");
+        let payment = harness.payment(asked.id).await;
+        assert_eq!(payment.operation, asked);
+        if follows_at_once {
+            let next = payment.operation.capture(OpId::new(fresh()), payment.operation.amount, at(20), at(30));
+            let mut settlement = approval(&payment);
+            settlement.follow_up = Some(next);
+            assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+        } else {
+            let payment = harness.settle_authorized(&payment).await;
+            assert_eq!(harness.ask(&capture(&payment, None, at(25))).await, Ok(OrderChanged::Done));
+        }
+        let listed = harness.payments.list_operations(payment.order.id).await.unwrap();
+        let processors: Vec<_> = listed.into_iter().map(|one| one.processor).collect();
+        assert_eq!(processors, [processor.clone(), processor.clone()]);
+    }
+}
+
+pub async fn what_is_open_and_held_by_nobody_is_made_due(harness: Arc<Harness>) {
+    let ids = due(&harness, &[9_000, 9_000, 90]).await;
+    harness.payments.settle(outcome(ids[1], OpState::Pending, at(9_000))).await.unwrap();
+    let (merchant, _) = harness.merchant().await;
+    let held = harness.submitted(merchant.id).await.operation;
+    let ended = due(&harness, &[9_000]).await[0];
+    harness.payments.settle(outcome(ended, OpState::Approved, at(20))).await.unwrap();
+    let hinted = [ids[0], ids[1], ids[2], held.id, ended, OpId::new(fresh())];
+    // Twice, as events come.
+    for _ in 0..2 {
+        assert_eq!(harness.payments.make_due(&hinted, at(100)).await, Ok(()));
+    }
+    for (id, due_at) in
+        [(ids[0], at(100)), (ids[1], at(100)), (ids[2], at(90)), (held.id, held.due_at), (ended, at(20))]
+    {
+        assert_eq!(harness.payment(id).await.operation.due_at, due_at);
     }
 }

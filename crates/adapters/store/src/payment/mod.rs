@@ -25,6 +25,7 @@ use crate::worker_pool::TxOutcome;
 use crate::{append_only, audit_log, idempotency};
 
 pub(crate) use operation::tries;
+pub(crate) use order::apply as apply_order;
 pub(crate) use prepare::{EligiblePreparation, Preparation};
 pub(crate) use settle::{EligibleSettlement, Settling};
 
@@ -63,6 +64,11 @@ impl PaymentStore for Store {
         limit: u32,
     ) -> Result<Vec<ClaimedOperation>, StoreError> {
         self.write(move |connection| operation::claim(connection, now, lease_until, limit).map(TxOutcome::Commit)).await
+    }
+
+    async fn make_due(&self, operations: &[OpId], now: Timestamp) -> Result<(), StoreError> {
+        let operations = operations.to_vec();
+        self.write(move |connection| operation::make_due(connection, &operations, now)).await
     }
 
     async fn list_open_operations(&self, limit: u32) -> Result<Vec<Operation>, StoreError> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
-use dropin_kernel::{OpId, Timestamp};
+use dropin_kernel::{OpId, ProcessorId, Timestamp};
 use dropin_order::{OpState, Operation, ProcessorReference};
 use dropin_ports::{Applied, ClaimedOperation, OpenOperations, Settlement, StoredResponse};
 
@@ -39,6 +39,7 @@ statement! {
         authorization: Option<Id> => Nullable<SqlId>,
         refund: Option<Id> => Nullable<SqlId>,
         reference: Option<&'a str> => Nullable<Text>,
+        processor: Option<&'a str> => Nullable<Text>,
         channel: &'static str => Text,
         epoch: i64 => BigInt,
         tries: i32 => Integer,
@@ -50,7 +51,7 @@ statement! {
 }
 
 const INSERT: &str = "INSERT INTO processor_op (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, \
-        processor_reference, channel, epoch, tries, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+        processor_reference, processor_id, channel, epoch, tries, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 statement! {
     /// Writes an outcome, unless somebody else did before. An Order that changes with it must be the operation's own.
@@ -81,6 +82,16 @@ statement! {
 
 const KEEP_REFERENCE: &str = "UPDATE processor_op SET processor_reference = ?, due_at = ? \
     WHERE id = ? AND kind = 'AUTHORIZE' AND state = 'PREPARED' AND epoch = 0 AND processor_reference IS NULL";
+
+statement! {
+    /// Makes an operation due that the processor was asked for, and whose outcome is open.
+    MakeDue { now: Instant => SqlInstant, id: Id => SqlId, later_than: Instant => SqlInstant, }
+    postgres MAKE_DUE;
+    sqlite MAKE_DUE;
+}
+
+const MAKE_DUE: &str =
+    "UPDATE processor_op SET due_at = ? WHERE id = ? AND state IN ('UNKNOWN', 'PENDING') AND due_at > ?";
 
 macro_rules! due {
     () => {
@@ -142,6 +153,7 @@ pub(super) fn insert(connection: &mut AnyConnection, operation: &Operation) -> R
         authorization: operation.authorization.map(|authorization| Id(authorization.uuid())),
         refund: operation.refund.map(|refund| Id(refund.uuid())),
         reference: operation.reference.as_ref().map(ProcessorReference::as_str),
+        processor: operation.processor.as_ref().map(ProcessorId::as_str),
         channel: operation.channel.as_str(),
         epoch: operation.epoch,
         tries: tries(operation)?,
@@ -202,6 +214,19 @@ pub(super) fn keep_reference(
         0 => TxOutcome::Rollback(Applied::Stale),
         _ => TxOutcome::Commit(Applied::Done),
     })
+}
+
+/// Makes operations due whose outcome is open and that nobody is asking for right now.
+pub(super) fn make_due(
+    connection: &mut AnyConnection,
+    operations: &[OpId],
+    now: Timestamp,
+) -> Result<TxOutcome<()>, Fault> {
+    for id in operations {
+        let make = MakeDue { now: Instant(now), id: Id(id.uuid()), later_than: Instant(now) };
+        on_each!(connection, inner => make.execute(inner))?;
+    }
+    Ok(TxOutcome::Commit(()))
 }
 
 /// Takes over what is due.

@@ -143,8 +143,8 @@ pub(super) fn insert(connection: &mut AnyConnection, order: &Order) -> Result<()
     Ok(())
 }
 
-/// Writes a change of an Order; `false` when it changed since that was decided.
-pub(super) fn apply(connection: &mut AnyConnection, change: &Change<Order>) -> Result<bool, Fault> {
+/// Writes a change of an Order; `false` when it changed since that was decided. What disputes hold of it is written by whoever changes the dispute.
+pub(crate) fn apply(connection: &mut AnyConnection, change: &Change<Order>) -> Result<bool, Fault> {
     let Change { next, expected } = change;
     if next.revision != expected.next() {
         return Err(Fault::Refused("a change of an Order must count its revision up by one".to_owned()));

@@ -1,4 +1,5 @@
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
+use dropin_kernel::ProcessorId;
 use dropin_order::{Operation, ProcessorReference};
 
 use crate::fault::Fault;
@@ -18,6 +19,7 @@ rows! {
         minor: i64 => BigInt,
         authorization_id: Option<Id> => Nullable<SqlId>,
         reference: Option<&'a str> => Nullable<Text>,
+        processor: Option<&'a str> => Nullable<Text>,
         channel: &'a str => Text,
         epoch: i64 => BigInt,
         tries: i32 => Integer,
@@ -38,6 +40,7 @@ pub(super) fn new_operation(number: i64, next: &Operation) -> Result<NewOperatio
         minor: next.amount.minor(),
         authorization_id: next.authorization.map(|authorization| Id(authorization.uuid())),
         reference: next.reference.as_ref().map(ProcessorReference::as_str),
+        processor: next.processor.as_ref().map(ProcessorId::as_str),
         channel: next.channel.as_str(),
         epoch: next.epoch,
         tries: tries(next)?,

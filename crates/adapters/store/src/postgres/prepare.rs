@@ -76,8 +76,8 @@ statement_about! {
             AND s.scheme IS NOT DISTINCT FROM used.scheme RETURNING used.number, s.key_id, s.ciphertext \
     ), operations AS ( \
         INSERT INTO processor_op \
-            (id, order_id, kind, state, currency, amount_minor, authorization_id, channel, epoch, tries, due_at, created_at) \
-        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.channel, \
+            (id, order_id, kind, state, currency, amount_minor, authorization_id, processor_id, channel, epoch, tries, due_at, created_at) \
+        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.processor, next.channel, \
             next.epoch, next.tries, next.due_at, next.created_at \
         FROM ? WHERE next.number = ANY ((SELECT array_agg(number) FROM ready)::bigint[]) \
     ), new_history AS ( \

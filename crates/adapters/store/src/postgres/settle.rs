@@ -132,10 +132,10 @@ statement_about! {
     ), done AS MATERIALIZED (SELECT array_agg(number) AS numbers, (SELECT count(*) FROM moved) AS moved FROM changed \
     ), followed AS ( \
         INSERT INTO processor_op \
-            (id, order_id, kind, state, currency, amount_minor, authorization_id, processor_reference, channel, epoch, tries, due_at, \
-            created_at) \
+            (id, order_id, kind, state, currency, amount_minor, authorization_id, processor_reference, processor_id, channel, epoch, \
+            tries, due_at, created_at) \
         SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.reference, \
-            next.channel, next.epoch, next.tries, next.due_at, next.created_at FROM done, ? WHERE next.number = ANY (done.numbers) \
+            next.processor, next.channel, next.epoch, next.tries, next.due_at, next.created_at FROM done, ? WHERE next.number = ANY (done.numbers) \
     ), posted AS ( \
         INSERT INTO ledger_transaction (id, order_id, currency, entry_count, posted_at) \
         SELECT posting.id, posting.order_id, posting.currency, posting.entry_count, posting.posted_at \

@@ -4,7 +4,7 @@ use std::time::Duration;
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_access::{
     ApiUser, Endpoint, EndpointSettings, Merchant, MerchantParts, Origin, PasswordHash, Permission, Permissions,
-    Retiring, SavedCardSettings, ScreeningSettings, SealedSecret,
+    ProcessorRouting, Retiring, SavedCardSettings, ScreeningSettings, SealedSecret,
 };
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
@@ -29,6 +29,7 @@ pub(crate) struct MerchantRow {
     saved_card_kind: String,
     screening: bool,
     screening_rules_revision: i64,
+    processor_routing: Option<String>,
 }
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -91,6 +92,7 @@ impl MerchantRow {
             saved_card_kind: merchant.saved_cards.kind.as_str().to_owned(),
             screening: merchant.screening.on,
             screening_rules_revision: revision_stored(merchant.screening.rules_revision)?,
+            processor_routing: routing_stored(&merchant.processors),
         })
     }
 
@@ -118,11 +120,22 @@ impl MerchantRow {
                 rules_revision: revision_restored(self.screening_rules_revision)?,
             },
             methods: methods::read(self.methods.as_ref())?,
+            processors: routing_restored(self.processor_routing.as_deref())?,
             sandbox: self.sandbox,
             created_at: self.created_at.0,
         };
         Merchant::restore(parts).map_err(|why| corrupt("merchant", why.to_string()))
     }
+}
+
+/// A merchant's rules of processors, as they are stored; none where it has none.
+pub(crate) fn routing_stored(routing: &ProcessorRouting) -> Option<String> {
+    (!routing.rules().is_empty()).then(|| routing.to_string())
+}
+
+fn routing_restored(text: Option<&str>) -> Result<ProcessorRouting, Fault> {
+    let routing = text.map(|text| text.parse().map_err(|_invalid| missing("merchant", "processor_routing")));
+    routing.transpose().map(Option::unwrap_or_default)
 }
 
 impl CurrencyRow {

@@ -4,6 +4,7 @@ mod access;
 mod bank;
 mod billing;
 mod contract;
+mod dispute;
 mod methods;
 mod operation;
 mod order;
@@ -14,10 +15,11 @@ mod terms;
 
 pub(crate) use access::{
     CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, permission_words,
-    retiring, revision_restored, revision_stored, written,
+    retiring, revision_restored, revision_stored, routing_stored, written,
 };
 pub(crate) use billing::ProfileRow;
 pub(crate) use contract::ContractRow;
+pub(crate) use dispute::{AnswerRow, DisputeRow};
 pub(crate) use methods::write as methods_document;
 pub(crate) use operation::{OpRow, read_kind, read_state};
 pub(crate) use order::{OrderRow, bank_document};

@@ -1,5 +1,5 @@
 use diesel::prelude::{Queryable, Selectable};
-use dropin_kernel::{OpId, OrderId, RefundId};
+use dropin_kernel::{OpId, OrderId, ProcessorId, RefundId};
 use dropin_order::{Channel, OpKind, OpState, Operation, ProcessorReference};
 
 use super::{amount, currency, missing};
@@ -21,6 +21,7 @@ pub(crate) struct OpRow {
     authorization_id: Option<Id>,
     refund_id: Option<Id>,
     processor_reference: Option<String>,
+    processor_id: Option<String>,
     channel: String,
     epoch: i64,
     tries: i32,
@@ -38,6 +39,7 @@ impl OpRow {
             authorization: self.authorization_id.map(|authorization| OpId::new(authorization.0)),
             refund: self.refund_id.map(|refund| RefundId::new(refund.0)),
             reference: self.processor_reference.as_deref().map(read_reference).transpose()?,
+            processor: self.processor_id.as_deref().map(read_processor).transpose()?,
             channel: self.channel.parse::<Channel>().map_err(|_unknown| corrupt(TABLE, "the channel is unknown"))?,
             state: read_state(&self.state)?,
             epoch: self.epoch,
@@ -50,6 +52,10 @@ impl OpRow {
 
 fn read_reference(text: &str) -> Result<ProcessorReference, Fault> {
     text.parse().map_err(|_invalid| corrupt(TABLE, "the processor's reference makes no sense"))
+}
+
+fn read_processor(text: &str) -> Result<ProcessorId, Fault> {
+    text.parse().map_err(|_invalid| corrupt(TABLE, "the processor's name makes no sense"))
 }
 
 /// A stored kind.

@@ -46,6 +46,7 @@ pub(crate) struct OrderRow {
     card_hash: Option<Vec<u8>>,
     contract_id: Option<Id>,
     card_last_four: Option<String>,
+    disputed_minor: i64,
 }
 
 /// The account that the shopper of an Order transfers the money to, as it is stored.
@@ -57,6 +58,7 @@ impl OrderRow {
     pub(crate) fn restore(self) -> Result<Order, Fault> {
         let currency = currency(TABLE, &self.currency)?;
         let minor = |minor| amount(TABLE, currency, minor);
+        let disputed = minor(self.disputed_minor)?;
         let amounts = Amounts::restore(
             minor(self.authorized_minor)?,
             minor(self.captured_minor)?,
@@ -64,6 +66,7 @@ impl OrderRow {
             minor(self.capture_pending_minor)?,
             minor(self.refund_pending_minor)?,
         )
+        .and_then(|amounts| amounts.with_disputed(disputed))
         .map_err(|rule| corrupt(TABLE, rule.to_string()))?;
         if self.revision < Revision::FIRST.number() {
             return Err(missing(TABLE, "revision"));

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use dropin_access::{
-    ApiUser, AuditAction, Endpoint, Merchant, MerchantParts, Origin, Permissions, SavedCardSettings, ScreeningSettings,
+    ApiUser, AuditAction, Endpoint, Merchant, MerchantParts, Origin, Permissions, ProcessorRouting, SavedCardSettings,
+    ScreeningSettings,
 };
 use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{ApiUserId, MerchantId, ViolationCode, Violations};
@@ -95,6 +96,7 @@ impl Merchants {
             saved_cards: SavedCardSettings::default(),
             screening: ScreeningSettings::of_new_merchant(self.targets.is_sandbox()),
             methods: MerchantMethods::default(),
+            processors: ProcessorRouting::default(),
             sandbox: self.targets.is_sandbox(),
             created_at: self.clock.now(),
         })?;
@@ -137,6 +139,7 @@ impl Merchants {
             saved_card_kind: wanted.saved_card_kind,
             screening: wanted.screening,
             methods: wanted.methods,
+            processors: wanted.processors,
         };
         if settings.session_lifetime.is_some_and(|lifetime| !(SHORTEST_LIFETIME..=LONGEST_LIFETIME).contains(&lifetime))
         {

@@ -16,7 +16,7 @@ const OVERLAP: Duration = Duration::from_secs(5 * 60);
 
 impl Merchants {
     /// Credentials of the merchant's API user for events: that of before with a new password, which nobody else knows, or a new one where there is none
-    /// or it was revoked. What it may do is given to a new one alone. The audit log has the event that they are for.
+    /// or it was revoked. One that lacks a permission, as after an update, gets all of them. The audit log has the event that they are for.
     ///
     /// # Errors
     /// [`AccountError::NotSandbox`] where the deployment's or the merchant's payments are real, [`AccountError::NoMerchant`], [`AccountError::Store`].
@@ -36,8 +36,11 @@ impl Merchants {
         let is_for_events = |name: &str| name.starts_with(NAME_PREFIX);
         match users.into_iter().find(|user| user.revoked_at.is_none() && is_for_events(&user.username)) {
             Some(user) => {
+                if permissions.iter().any(|one| !user.permissions.contains(one)) {
+                    self.set_permissions(&user.username, permissions).await?;
+                }
                 let password = self.rotate_password(&user.username, OVERLAP).await?.password;
-                Ok(UserAdded { username: user.username, password, permissions: user.permissions })
+                Ok(UserAdded { username: user.username, password, permissions })
             }
             None => self.add_user_named(NAME_PREFIX, merchant, permissions).await,
         }

@@ -20,6 +20,8 @@ pub enum Disagreement {
     Operations,
     /// The Order's amounts, its refunds and their operations differ.
     Refunds,
+    /// What the Order counts as disputed and its disputes differ.
+    Disputes,
     /// Approved here, and not in the processor's journal.
     NotAtProcessor,
     /// Approved at the processor, and refused or unknown here.
@@ -38,13 +40,14 @@ pub enum Disagreement {
 
 impl Disagreement {
     /// Every one.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::CorruptRow,
         Self::UnbalancedTransaction,
         Self::Ledger,
         Self::State,
         Self::Operations,
         Self::Refunds,
+        Self::Disputes,
         Self::NotAtProcessor,
         Self::MissingLocally,
         Self::Mismatch,
@@ -63,6 +66,7 @@ impl Disagreement {
             Self::State => "STATE",
             Self::Operations => "OPERATIONS",
             Self::Refunds => "REFUNDS",
+            Self::Disputes => "DISPUTES",
             Self::NotAtProcessor => "NOT_AT_PROCESSOR",
             Self::MissingLocally => "MISSING_LOCALLY",
             Self::Mismatch => "MISMATCH",

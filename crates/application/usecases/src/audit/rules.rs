@@ -2,7 +2,7 @@
 
 use dropin_kernel::{OpId, Timestamp};
 use dropin_money::Amount;
-use dropin_order::{Account, OpKind, OpState, Operation, Order, OrderState, RefundState};
+use dropin_order::{Account, DisputeState, OpKind, OpState, Operation, Order, OrderState, RefundState};
 use dropin_ports::{Balance, OrderRecords, PositionedOperation};
 
 use super::journal::{Done, Journal};
@@ -20,6 +20,7 @@ pub(super) fn check(audited: &OrderRecords, journal: Option<&Journal>, now: Time
     case.state();
     case.reservations();
     case.refunds();
+    case.disputes();
     case.authorization();
     case.captured();
     case.refunded();
@@ -71,12 +72,29 @@ impl<'a> Case<'a> {
         amounts.filter(|amount| amount.currency() == currency).fold(0, |sum, amount| sum.saturating_add(amount.minor()))
     }
 
+    /// The sum of disputes in some states, in minor units.
+    fn disputed(&self, wanted: impl Fn(DisputeState) -> bool) -> i64 {
+        let disputes = self.audited.disputes.iter().filter(|dispute| wanted(dispute.state));
+        disputes.fold(0, |sum, dispute| sum.saturating_add(dispute.amount.minor()))
+    }
+
+    /// What the Order counts as disputed is what its disputes hold.
+    fn disputes(&mut self) {
+        let (counted, held) = (self.order.amounts.disputed().minor(), self.disputed(DisputeState::holds_money));
+        if counted != held {
+            let (counted, held) = (self.minor(counted), self.minor(held));
+            let words = format!("{counted} counts as disputed; its disputes hold {held}");
+            self.add(Disagreement::Disputes, None, words);
+        }
+    }
+
     fn ledger(&mut self) {
         for id in &self.audited.unbalanced {
             let words = format!("the entries of its ledger transaction {id} do not sum to zero, or one is missing");
             self.add(Disagreement::UnbalancedTransaction, None, words);
         }
         let (order, amounts) = (self.order, &self.order.amounts);
+        let [disputed, lost] = [self.disputed(|state| !state.is_final()), self.disputed(DisputeState::is_lost)];
         let [authorized, captured, refunded] =
             [amounts.total_authorized(), amounts.captured(), amounts.refunded()].map(Amount::minor);
         // What is neither captured nor released by the end of its life; what was reserved later is held until its void is done.
@@ -85,8 +103,10 @@ impl<'a> Case<'a> {
         for (account, expected) in [
             (Account::Shopper, -held - captured),
             (Account::Authorized, held),
-            (Account::Captured, captured - refunded),
+            (Account::Captured, captured - refunded - disputed - lost),
             (Account::Refunded, refunded),
+            (Account::Disputed, disputed),
+            (Account::ChargedBack, lost),
         ] {
             let of_account = self.audited.balances.iter().filter(|balance| balance.account == account);
             let (own, other): (Vec<&Balance>, Vec<&Balance>) =

@@ -19,6 +19,7 @@ pub(crate) fn merchant_document(merchant: &Merchant) -> Document {
         .text("SavedCardKind", merchant.saved_cards.kind)
         .flag("Screening", merchant.screening.on)
         .object("Methods", methods_document(&merchant.methods))
+        .texts("Processors", merchant.processors.rules())
 }
 
 /// What is set, and nothing else.
@@ -35,6 +36,7 @@ pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
         saved_card_kind,
         screening,
         methods,
+        processors,
     } = settings;
     let mut document = Document::new();
     if let Some(name) = name {
@@ -63,6 +65,9 @@ pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
     }
     if let Some(methods) = methods {
         document = document.object("Methods", methods_document(methods));
+    }
+    if let Some(processors) = processors {
+        document = document.texts("Processors", processors.rules());
     }
     document
 }

@@ -19,6 +19,7 @@ fn merchant(methods: MerchantMethods) -> Merchant {
         attempts_allowed: 5,
         saved_cards: Default::default(),
         screening: Default::default(),
+        processors: Default::default(),
         methods,
         sandbox: true,
         created_at: Timestamp::from_micros(0),

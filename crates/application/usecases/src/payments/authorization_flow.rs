@@ -17,6 +17,7 @@ use dropin_session::{Session, SessionTransition};
 
 use super::decide::DecisionPolicy;
 use super::instrument::{PaymentInstrument, code_alone};
+use super::routing::choose;
 use super::screened::ScreenedReply;
 use super::{Asker, Conclusion, Payments, after_asking};
 use crate::screening::{InstrumentFacts, ScreenedPayment, ScreeningSubject};
@@ -85,6 +86,8 @@ pub(super) enum PrepareOutcome {
     DuplicateReference,
     /// The request's key was used before.
     KeyTaken,
+    /// Every processor that may be asked would refuse, for example our key. Nothing was written down: the same request may come again.
+    ProcessorUnusable,
 }
 
 /// A prepared payment: the processor may be called for it.
@@ -112,7 +115,7 @@ impl AuthorizationFlow<'_> {
         order.with_transfer(transfer_reference, transfer_page)
     }
 
-    /// Writes everything down that must be known before the processor is asked.
+    /// Writes everything down that must be known before the processor is asked, unless it would surely refuse.
     pub(super) async fn prepare(&self, attempt: Attempt) -> Result<PrepareOutcome, StoreError> {
         let Attempt {
             session,
@@ -128,6 +131,9 @@ impl AuthorizationFlow<'_> {
             round,
             screening,
         } = attempt;
+        let Ok(processor) = choose(self.payments.processor.as_ref(), &instrument.candidates).await else {
+            return Ok(PrepareOutcome::ProcessorUnusable);
+        };
         let order = self.start(order, &instrument, round, now);
         let (contract, stored) = match contract {
             None => (None, None),
@@ -148,10 +154,11 @@ impl AuthorizationFlow<'_> {
             Some(card) => order.with_last_four(card.summary.last_four),
             None => order,
         };
-        let due_at = now.plus(self.payments.timing.lease);
+        // The processor may have been asked about the key meanwhile.
+        let due_at = self.payments.clock.now().plus(self.payments.timing.lease);
         let channel = if checkout.is_some() { Channel::CheckoutPayment } else { Channel::Nobody };
         let operation = Operation::authorize(self.payments.op_id(), order.id, order.total, now, due_at);
-        let operation = operation.through(channel);
+        let operation = operation.through(channel).at_processor(processor);
         let step = |subject, what, before, after| NewHistoryEntry {
             merchant_id: order.merchant_id,
             subject,

@@ -10,6 +10,7 @@ use dropin_ports::{Actor, CheckoutRecord, ContractName, KeyUse, StoreError, Stor
 use super::authorization_flow::{Attempt, AttemptContract, PrepareOutcome};
 use super::checkout::{CheckoutError, Checkouts};
 use super::instrument::{PaymentInstrument, not_offered};
+use super::routing::Candidates;
 use super::{Conclusion, CredentialError, MAX_CAS_RETRIES, busy, response};
 use crate::access::Caller;
 use crate::catalogue::Purchase;
@@ -64,6 +65,7 @@ impl Checkouts {
                 }
                 PrepareOutcome::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 PrepareOutcome::DuplicateReference => return Err(CheckoutError::DuplicateReference),
+                PrepareOutcome::ProcessorUnusable => return Err(CheckoutError::ProcessorUnusable),
                 // The contract changed in between.
                 PrepareOutcome::Stale | PrepareOutcome::AttemptUsed => {}
             }
@@ -100,6 +102,8 @@ impl Checkouts {
             CredentialError::Store(error) => CheckoutError::Store(error),
         });
         let Some(credential) = credential? else { return Ok(None) };
+        let (holder, credential) = self.payments.processor.holder(credential);
+        let candidates = Candidates::only(holder);
         let payment = StoredCredentialPayment::new(credential, mark);
         let order = NewOrder {
             id: OrderId::new(self.payments.ids.random()),
@@ -115,7 +119,7 @@ impl Checkouts {
         Ok(Some(Attempt {
             session: None,
             order,
-            instrument: PaymentInstrument { method, stash: None },
+            instrument: PaymentInstrument { method, stash: None, candidates },
             contract: Some(AttemptContract::Charges { contract: Box::new(contract), payment: Box::new(payment) }),
             refused_cards: Vec::new(),
             country: ask.country.clone(),

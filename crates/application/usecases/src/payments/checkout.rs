@@ -87,6 +87,9 @@ pub enum CheckoutError {
     /// The key of the stashed or stored card cannot be used now.
     #[error("the key of the card cannot be used: {0}")]
     Keyring(KeyringError),
+    /// No processor that may be asked can be: each refuses the key that it knows us by. Nothing was written down.
+    #[error("no payment processor that may be asked accepts the key of this deployment")]
+    ProcessorUnusable,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -166,6 +169,7 @@ impl Checkouts {
                 }
                 PrepareOutcome::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 PrepareOutcome::DuplicateReference => return Err(CheckoutError::DuplicateReference),
+                PrepareOutcome::ProcessorUnusable => return Err(CheckoutError::ProcessorUnusable),
                 // The stash entry changed in between; an Order without a Session is no attempt.
                 PrepareOutcome::Stale | PrepareOutcome::AttemptUsed => {}
             }

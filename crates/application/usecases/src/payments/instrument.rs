@@ -6,6 +6,7 @@ use dropin_kernel::{Timestamp, Violation, ViolationCode};
 use dropin_ports::{KeyringError, StashFound, StashKey, StashUse, StoreError, VerificationCode};
 
 use super::authorization_flow::AuthorizationFlow;
+use super::routing::Candidates;
 use crate::catalogue::Purchase;
 
 /// Who pays, and what.
@@ -18,6 +19,8 @@ pub(super) struct Buyer<'a> {
 pub(super) struct PaymentInstrument {
     pub(super) method: Offered,
     pub(super) stash: Option<StashUse>,
+    /// The processors that may be asked.
+    pub(super) candidates: Candidates,
 }
 
 /// Why a payment instrument cannot be used.
@@ -60,6 +63,8 @@ impl AuthorizationFlow<'_> {
         let id = summary.kind.method_id().ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
         let method = buyer.purchase.stashed(&self.payments.catalogue, id);
         let method = method.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
+        let candidates = self.payments.candidates(&buyer.purchase, method.id());
+        let candidates = candidates.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
         if method.is_token() {
             let (merchant, offers) = (buyer.purchase.merchant.id, buyer.purchase.offers(&self.payments.catalogue));
             if !self.wallets.takes_token(merchant, &offers).await.map_err(PaymentInstrumentError::Store)? {
@@ -68,7 +73,7 @@ impl AuthorizationFlow<'_> {
         }
         // A payment that begins with a card that cannot be opened would fail, and its reference would be used up.
         self.vault.check_key(&key_id).map_err(PaymentInstrumentError::Keyring)?;
-        Ok(PaymentInstrument { method, stash: Some(StashUse { key, summary }) })
+        Ok(PaymentInstrument { method, stash: Some(StashUse { key, summary }), candidates })
     }
 
     /// The verification code that waits for a stored card of this scheme (docs/SPECIFICATION.md#saved-card-payment).
@@ -97,9 +102,10 @@ impl AuthorizationFlow<'_> {
     /// The method without a card that has this id, which must be usable here.
     pub(super) fn method(&self, buyer: &Buyer<'_>, id: &str) -> Result<PaymentInstrument, PaymentInstrumentError> {
         let method = buyer.purchase.method(&self.payments.catalogue, id);
-        method
-            .map(|method| PaymentInstrument { method, stash: None })
-            .map_err(|refusal| PaymentInstrumentError::Method(not_offered(refusal)))
+        let method = method.map_err(|refusal| PaymentInstrumentError::Method(not_offered(refusal)))?;
+        let candidates = self.payments.candidates(&buyer.purchase, method.id());
+        let candidates = candidates.map_err(PaymentInstrumentError::Method)?;
+        Ok(PaymentInstrument { method, stash: None, candidates })
     }
 }
 

@@ -21,6 +21,7 @@ mod recover;
 mod refund;
 mod response;
 mod review;
+mod routing;
 mod saved_cards;
 mod screened;
 mod shopper;
@@ -56,6 +57,7 @@ pub use orders::OrderError;
 pub use poll_throttle::PollThrottle;
 pub use refund::{RefundAsk, RefundError};
 pub use review::{ReviewError, ReviewOutcome};
+pub use routing::ProcessorProfiles;
 pub use saved_cards::RemoveCardError;
 pub use shopper::{AttemptFailure, Page, Progress, Shopper, ShopperError, ShopperView, ShownOrder};
 pub use shopper_return::ReturnDestination;
@@ -132,6 +134,8 @@ pub struct Payments {
     pub credentials: Option<Arc<dyn CredentialVault>>,
     /// What may be paid with what, and what holds of payments afterwards.
     pub catalogue: Arc<Catalogue>,
+    /// The deployment's processors, by which payments are routed; a program that begins none needs none.
+    pub processors: ProcessorProfiles,
     /// How long things may take.
     pub timing: Timing,
     /// Screens what shoppers pay.
@@ -213,20 +217,21 @@ impl Payments {
 
     async fn call(&self, merchant_id: MerchantId, operation: &Operation) -> Result<ProcessorReply, StoreError> {
         let (key, amount, reference) = (operation.id, operation.amount, operation.reference.clone());
+        let processor = operation.processor.clone();
         let about = operation.authorization.ok_or_else(|| corrupt("an operation without its authorization"));
         Ok(match operation.kind {
             OpKind::Authorize => return Err(corrupt("an authorization is never asked for again")),
             OpKind::Capture => {
                 self.processor
-                    .capture(CaptureRequest { key, merchant_id, authorization: about?, reference, amount })
+                    .capture(CaptureRequest { key, processor, merchant_id, authorization: about?, reference, amount })
                     .await
             }
             OpKind::Void => {
-                self.processor.void(VoidRequest { key, merchant_id, authorization: about?, reference }).await
+                self.processor.void(VoidRequest { key, processor, merchant_id, authorization: about?, reference }).await
             }
             OpKind::Refund => {
                 self.processor
-                    .refund(RefundRequest { key, merchant_id, authorization: about?, reference, amount })
+                    .refund(RefundRequest { key, processor, merchant_id, authorization: about?, reference, amount })
                     .await
             }
         })
@@ -391,7 +396,8 @@ impl Payments {
 
 /// What is asked about an operation of this merchant's.
 fn question(merchant_id: MerchantId, operation: &Operation) -> OperationQuery {
-    OperationQuery { key: operation.id, merchant_id, kind: operation.kind, reference: operation.reference.clone() }
+    let (processor, reference) = (operation.processor.clone(), operation.reference.clone());
+    OperationQuery { key: operation.id, processor, merchant_id, kind: operation.kind, reference }
 }
 
 /// The history row of a step of `order`, which is how it stood before.

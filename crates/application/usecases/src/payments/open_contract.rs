@@ -90,6 +90,7 @@ impl Checkouts {
                 }
                 PrepareOutcome::KeyTaken => return Ok(IdempotentOutcome::KeyTaken),
                 PrepareOutcome::DuplicateReference => return Err(CheckoutError::DuplicateReference),
+                PrepareOutcome::ProcessorUnusable => return Err(CheckoutError::ProcessorUnusable),
                 // The stash entry changed in between; an Order without a Session is no attempt.
                 PrepareOutcome::Stale | PrepareOutcome::AttemptUsed => {}
             }

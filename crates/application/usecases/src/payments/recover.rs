@@ -28,6 +28,18 @@ impl Payments {
         self.store.claim_due_operations(now, now.plus(self.timing.claim), limit).await
     }
 
+    /// Takes a processor's hint that something has happened to these operations: the settler asks about them at once. What the hint says besides is
+    /// never believed.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the settler asks in its own time.
+    pub async fn look_soon(&self, operations: &[OpId]) -> Result<(), StoreError> {
+        if operations.is_empty() {
+            return Ok(());
+        }
+        self.store.make_due(operations, self.clock.now()).await
+    }
+
     /// Asks the processor about one operation and writes down what it says. Says whether the outcome is known now.
     ///
     /// # Errors

@@ -219,7 +219,9 @@ impl Shopper {
         let session = self.load(id).await?.ok_or(ShopperError::NotFound)?.session;
         let failed_attempt = AttemptFailure::last(&session);
         let merchant = self.merchant(session.merchant_id).await?;
-        let methods = purchase(&session, &merchant).offers(&self.payments.catalogue);
+        let purchase = purchase(&session, &merchant);
+        let mut methods = purchase.offers(&self.payments.catalogue);
+        methods.retain(|method| self.payments.candidates(&purchase, method.id()).is_ok());
         let token_methods = self.wallets.of(merchant.id, &methods).await?;
         let origins = self.origins(&session, &merchant);
         let offer = self.contract_offer(&session, &merchant).await?;

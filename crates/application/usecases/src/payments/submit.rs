@@ -13,6 +13,7 @@ use dropin_wire::shopper::SubmitMeans;
 
 use super::authorization_flow::{Attempt, AttemptContract, PrepareOutcome, Prepared};
 use super::instrument::{Buyer, PaymentInstrument, PaymentInstrumentError};
+use super::routing::Candidates;
 use super::saved_cards::ContractOffer;
 use super::shopper::{AttemptFailure, Progress, Shopper, purchase};
 use super::{CredentialError, MAX_CAS_RETRIES, corrupt};
@@ -76,6 +77,9 @@ pub enum SubmitError {
     /// The key of the stashed card, or the one for the card that is to be stored, cannot be used now.
     #[error("the key of the card cannot be used: {0}")]
     Keyring(KeyringError),
+    /// No processor that may be asked can be: each refuses the key that it knows us by. Nothing was written down.
+    #[error("no payment processor that may be asked accepts the key of this deployment")]
+    ProcessorUnusable,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -242,6 +246,7 @@ impl Shopper {
         };
         Ok(match authorization_flow.prepare(attempt).await? {
             PrepareOutcome::Prepared(prepared) => Some(*prepared),
+            PrepareOutcome::ProcessorUnusable => return Err(SubmitError::ProcessorUnusable),
             PrepareOutcome::Stale
             | PrepareOutcome::AttemptUsed
             | PrepareOutcome::DuplicateReference
@@ -325,8 +330,10 @@ impl Shopper {
             CredentialError::Store(error) => SubmitError::Store(error),
         });
         let Some(credential) = credential? else { return Ok(None) };
+        let (holder, credential) = self.payments.processor.holder(credential);
+        let candidates = Candidates::only(holder);
         let payment = Box::new(StoredCredentialPayment::new(credential, mark));
-        let instrument = PaymentInstrument { method, stash: Some(stash) };
+        let instrument = PaymentInstrument { method, stash: Some(stash), candidates };
         Ok(Some((instrument, AttemptContract::Charges { contract: Box::new(contract), payment })))
     }
 

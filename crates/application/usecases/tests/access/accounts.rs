@@ -164,12 +164,16 @@ async fn events_of_a_sandbox_are_asked_for_by_a_user_of_their_own() {
     }
     harness.clock.advance(Duration::from_secs(301));
     assert!(harness.once(&first.username, &first.password).await.is_err());
+    let none: Permissions = [Permission::OrderRead].into_iter().collect();
+    merchants.set_permissions(&first.username, none).await.unwrap();
+    let again = ask().await.map_err(|error| error.to_string()).unwrap();
+    assert_eq!(harness.once(&again.username, &again.password).await.unwrap().permissions, some, "it lacked one");
     merchants.revoke_user(&first.username).await.unwrap();
     let third = ask().await.map_err(|error| error.to_string()).unwrap();
     assert_ne!(third.username, first.username);
     let query = AuditQuery { action: Some("EVENT_TRIGGER".to_owned()), limit: 10, ..AuditQuery::default() };
     let entries = log.search_audit_log(query).await.unwrap().entries;
-    assert_eq!(entries.len(), 3);
+    assert_eq!(entries.len(), 4);
 }
 
 #[tokio::test]

@@ -202,6 +202,7 @@ impl Deployment {
             ids: ids.clone(),
             credentials: Some(Arc::new(PlainCredentials)),
             catalogue: Arc::new(Catalogue::of_sandbox()),
+            processors: Default::default(),
             timing: Timing::default(),
             screening,
         };

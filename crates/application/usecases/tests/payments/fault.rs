@@ -116,6 +116,7 @@ faulty! {
         fn settle(settlement: Settlement) -> Settled;
         fn find_payment(operation: OpId) -> Option<Payment>;
         fn claim_due_operations(now: Timestamp, lease_until: Timestamp, limit: u32) -> Vec<ClaimedOperation>;
+        fn make_due(operations: &[OpId], now: Timestamp) -> ();
         fn list_open_operations(limit: u32) -> Vec<Operation>;
         fn count_open_operations() -> Vec<OpenOperations>;
         fn postpone_operation(

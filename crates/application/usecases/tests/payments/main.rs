@@ -10,6 +10,7 @@ mod counts;
 mod crashes;
 mod crossings;
 mod deployment;
+mod disputes;
 mod endings;
 mod exemptions;
 mod fault;

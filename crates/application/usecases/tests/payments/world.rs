@@ -127,6 +127,7 @@ impl World {
             ids: Arc::new(FreshIds),
             credentials: None,
             catalogue: Arc::new(catalogue),
+            processors: Default::default(),
             timing: Timing::default(),
             screening: screening.with_rules(rules.clone()).with_keyring(keyring.clone()),
         };

@@ -98,6 +98,8 @@ coded_enum! {
         ReviewOrder = "orders:review",
         /// Approve or refuse what another operator asked for above a merchant's limit.
         ApproveMoney = "orders:approve",
+        /// Accept a dispute, or hand in evidence.
+        AnswerDispute = "disputes:answer",
         /// Close a contract.
         CloseContract = "contracts:close",
         /// See notifications with their tries and bytes, and the state of endpoints.
@@ -181,7 +183,7 @@ pub const PANEL_ACTIONS: [ActionRule; PanelAction::ALL.len()] = {
     use ActionReach::{Deployment, Merchant};
     use PanelAction as A;
     [
-        rule(A::ViewPayments, Merchant, ANYONE, "see the overview, Orders, Sessions, contracts and refunds"),
+        rule(A::ViewPayments, Merchant, ANYONE, "see the overview, Orders, Sessions, contracts, refunds and disputes"),
         rule(A::ExportPayments, Merchant, &[Support, Reviewer, Owner], "take lists of payments away as files"),
         rule(A::RefundOrder, Merchant, &[Support, Owner], "refund an Order, whole or in part"),
         rule(A::CaptureOrder, Merchant, &[Support, Owner], "capture what was authorized"),
@@ -193,6 +195,7 @@ pub const PANEL_ACTIONS: [ActionRule; PanelAction::ALL.len()] = {
             &[Reviewer, Owner],
             "approve or refuse a colleague's refund above the merchant's limit",
         ),
+        rule(A::AnswerDispute, Merchant, &[Support, Owner], "accept a dispute, or hand in evidence"),
         rule(A::CloseContract, Merchant, &[Support, Owner], "close a contract"),
         rule(A::ViewNotifications, Merchant, ANYONE, "see notifications, their tries and the state of endpoints"),
         rule(A::ReplayNotifications, Merchant, &[Developer, Owner], "send notifications again, or a test"),

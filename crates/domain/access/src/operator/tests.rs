@@ -29,7 +29,10 @@ fn each_role_allows_what_it_is_there_for_and_nothing_else() {
     let everybody = [A::ViewPayments, A::ViewNotifications, A::ViewMerchants];
     let more: [(OperatorRole, &[PanelAction]); 4] = [
         (Viewer, &[]),
-        (Support, &[A::ExportPayments, A::RefundOrder, A::CaptureOrder, A::CancelOrder, A::CloseContract]),
+        (
+            Support,
+            &[A::ExportPayments, A::RefundOrder, A::CaptureOrder, A::CancelOrder, A::AnswerDispute, A::CloseContract],
+        ),
         (Reviewer, &[A::ExportPayments, A::ReviewOrder, A::ApproveMoney, A::VerifyLedger]),
         (
             Developer,

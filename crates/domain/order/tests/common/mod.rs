@@ -3,7 +3,10 @@
 use dropin_card::CardHash;
 use dropin_kernel::{MerchantId, OrderId, ParseIdError, Revision, SessionId, Timestamp};
 use dropin_money::{Amount, Currency};
-use dropin_order::{Account, Amounts, CapturePlan, LedgerTransaction, NewOrder, Order, OrderState, Step, VoidPlan};
+use dropin_order::{
+    Account, Amounts, CapturePlan, Dispute, DisputeReason, DisputeStep, LedgerTransaction, NewDispute, NewOrder, Order,
+    OrderState, Step, VoidPlan,
+};
 
 #[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) const STARTED_AT: Timestamp = Timestamp::from_micros(1_000_000);
@@ -87,4 +90,18 @@ pub(crate) fn void_asked(order: &Order) -> Option<Step> {
 #[allow(dead_code, reason = "each test and each example uses a part of these")]
 pub(crate) fn moves(ledger: &[LedgerTransaction]) -> Vec<(Account, i64)> {
     ledger.iter().flat_map(LedgerTransaction::entries).map(|entry| (entry.account, entry.minor)).collect()
+}
+
+/// What a dispute of `minor`, to be answered before [`LATER`], does to an Order.
+#[allow(dead_code, reason = "each test and each example uses a part of these")]
+pub(crate) fn disputed(order: &Order, minor: i64) -> DisputeStep {
+    let new = NewDispute {
+        id: id(7),
+        processor: "sandbox".to_owned(),
+        reference: "dp_1".to_owned(),
+        reason: DisputeReason::Fraudulent,
+        amount: usd(minor),
+        due_at: Some(LATER),
+    };
+    Dispute::open(new, order, id(8), NOW).unwrap()
 }

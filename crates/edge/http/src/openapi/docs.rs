@@ -206,6 +206,12 @@ impl OperationDocs {
         self.body::<T>("application/x-www-form-urlencoded", true, description)
     }
 
+    /// The form with files.
+    #[must_use]
+    pub fn takes_files<T: ToSchema>(self, description: &'static str) -> Self {
+        self.body::<T>("multipart/form-data", true, description)
+    }
+
     /// Adds an answer that is a success.
     #[must_use]
     pub fn answers(mut self, answer: ResponseDocs) -> Self {

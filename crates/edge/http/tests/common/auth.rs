@@ -66,6 +66,7 @@ impl AccessStore for Users {
             attempts_allowed: 5,
             saved_cards: Default::default(),
             screening: Default::default(),
+            processors: Default::default(),
             sandbox: true,
             created_at: EPOCH,
         };

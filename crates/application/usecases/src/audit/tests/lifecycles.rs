@@ -246,6 +246,7 @@ impl AuditFixture {
                 order: lifecycle.order.clone(),
                 operations: own,
                 refunds: lifecycle.refunds.clone(),
+                disputes: Vec::new(),
                 balances: lifecycle.balances(),
                 unbalanced: lifecycle.unbalanced.clone(),
             })));

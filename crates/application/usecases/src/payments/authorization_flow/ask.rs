@@ -74,6 +74,7 @@ impl AuthorizationFlow<'_> {
         let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
         AuthorizeRequest {
             key: operation.id,
+            processor: operation.processor.clone(),
             merchant_id: order.merchant_id,
             reference: None,
             order_id: order.id,

@@ -1,0 +1,81 @@
+//! The disputes of an Order, and answering one.
+
+use dropin_kernel::{DisputeId, Timestamp};
+use dropin_order::{Dispute, Evidence};
+use dropin_ports::DisputeResponse;
+use dropin_usecases::disputes::{AnsweredDispute, DisputeError};
+
+use super::acts::again;
+use super::page::{Form, load};
+use crate::guard::Answer;
+use crate::page::see;
+use crate::refusal::Refusal;
+use crate::request::PanelRequest;
+use crate::screens::{merchant_act, required_note};
+use crate::show::{self, Html};
+use crate::texts::{sentence, texts};
+
+/// A dispute as the Order's page shows it.
+pub(super) struct DisputeRow {
+    pub(super) id: String,
+    pub(super) reason: String,
+    pub(super) amount: String,
+    pub(super) state: Html,
+    pub(super) due: Option<Html>,
+}
+
+impl From<&Dispute> for DisputeRow {
+    fn from(dispute: &Dispute) -> Self {
+        Self {
+            id: dispute.id.to_string(),
+            reason: show::words(dispute.reason.as_str()),
+            amount: show::money(&dispute.amount),
+            state: show::dispute_badge(dispute.state),
+            due: dispute.due_at.filter(|_| !dispute.state.is_final()).map(show::instant),
+        }
+    }
+}
+
+/// The dispute that is to be answered next.
+pub(super) fn to_answer(disputes: &[Dispute], now: Timestamp) -> Option<&Dispute> {
+    disputes.iter().find(|dispute| dispute.check_answerable(now).is_ok())
+}
+
+/// Accepts a dispute, or hands in what was written as evidence.
+pub(crate) async fn answer_dispute(request: PanelRequest) -> Answer {
+    let (trail, _) = load(&request).await?;
+    let order = &trail.records.order;
+    let id = request.fields.text("dispute").parse::<DisputeId>();
+    let id = id.map_err(|_no_id| Refusal::Invalid(texts().form_damaged.to_owned()))?;
+    let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
+    let response = match request.fields.text("answer") {
+        "accept" => Some(DisputeResponse::Accept),
+        "evidence" => match request.fields.given("text") {
+            Some(text) => match Evidence::new(Some(text.to_owned()), Vec::new()) {
+                Ok(evidence) => Some(DisputeResponse::Evidence(evidence)),
+                Err(all) => {
+                    wrong.extend(all.iter().map(|one| texts().domain(&one.message)));
+                    None
+                }
+            },
+            None => {
+                wrong.push(texts().write_the_evidence.to_owned());
+                None
+            }
+        },
+        _ => return Err(Refusal::Invalid(texts().form_damaged.to_owned())),
+    };
+    let Some(response) = response.filter(|_| wrong.is_empty()) else {
+        return again(&request, Form::Dispute, wrong).await;
+    };
+    let (disputes, act, order) = (request.deps.disputes.clone(), merchant_act(&request, order.merchant_id), order.id);
+    let flow = async move { disputes.answer(&act, order, id, response).await };
+    let done = match request.deps.flows.run(flow).await? {
+        Ok(AnsweredDispute { is_pending: true, .. }) => "dispute-pending",
+        Ok(AnsweredDispute { is_pending: false, .. }) => "dispute-answered",
+        Err(DisputeError::Store(error)) => return Err(error.into()),
+        Err(DisputeError::NoOrder | DisputeError::NotFound) => return Err(Refusal::NotFound("Dispute")),
+        Err(refused) => return again(&request, Form::Dispute, vec![sentence(&refused)]).await,
+    };
+    Ok(see(format!("/orders/{order}?done={done}")))
+}

@@ -1,0 +1,69 @@
+//! Disputes of an Order (docs/SPECIFICATION.md#disputes).
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpResponse, web};
+use dropin_http::{
+    ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, MultipartBody, PathId, PathIds, json,
+    respond_idempotently,
+};
+use dropin_kernel::{DisputeId, OrderId};
+use dropin_ports::DisputeResponse;
+use dropin_usecases::audit_log::MerchantAct;
+use dropin_usecases::idempotency::IdempotentOutcome;
+use dropin_wire::dispute::{dispute_list, evidence};
+
+use crate::SessionApiDeps;
+
+/// Most bytes of a form with evidence: 2.5 MiB.
+pub(crate) const MAX_EVIDENCE_BYTES: usize = 5 * 512 * 1024;
+
+pub(crate) async fn list(
+    deps: web::Data<SessionApiDeps>,
+    Authenticated(BasicAuthCaller(caller), PathId(id)): Authenticated<PathId<OrderId>>,
+) -> Result<HttpResponse, ApiError> {
+    let disputes = deps.disputes.of_order(&caller, id).await?;
+    Ok(json(StatusCode::OK, &dispute_list(&disputes)))
+}
+
+pub(crate) async fn accept(
+    deps: web::Data<SessionApiDeps>,
+    from: ClientAddress,
+    Authenticated(BasicAuthCaller(caller), (key, PathIds(order, id))): Authenticated<(
+        IdempotencyKey,
+        PathIds<OrderId, DisputeId>,
+    )>,
+) -> Result<HttpResponse, ApiError> {
+    // A body has no meaning here and is not read.
+    let key_use = key.used_by(&caller, &deps.answers, &[&[]]);
+    let outcome = answer(&deps, caller.act(from.0), (order, id), DisputeResponse::Accept).await;
+    respond_idempotently(&deps.answers, key_use, outcome).await
+}
+
+pub(crate) async fn hand_in(
+    deps: web::Data<SessionApiDeps>,
+    from: ClientAddress,
+    Authenticated(BasicAuthCaller(caller), (key, PathIds(order, id), form)): Authenticated<(
+        IdempotencyKey,
+        PathIds<OrderId, DisputeId>,
+        MultipartBody<MAX_EVIDENCE_BYTES>,
+    )>,
+) -> Result<HttpResponse, ApiError> {
+    let key_use = key.used_by(&caller, &deps.answers, &[&form.raw]);
+    let outcome = match form.parts().and_then(|parts| Ok(evidence(parts)?)) {
+        Ok(evidence) => answer(&deps, caller.act(from.0), (order, id), DisputeResponse::Evidence(evidence)).await,
+        Err(refused) => Err(refused),
+    };
+    respond_idempotently(&deps.answers, key_use, outcome).await
+}
+
+/// Runs on the flow runtime, where a client that disconnects cancels nothing.
+async fn answer(
+    deps: &SessionApiDeps,
+    act: MerchantAct,
+    (order, id): (OrderId, DisputeId),
+    response: DisputeResponse,
+) -> Result<IdempotentOutcome, ApiError> {
+    let disputes = deps.disputes.clone();
+    let answered = deps.flows.run(async move { disputes.answer(&act, order, id, response).await }).await??;
+    Ok(answered.into())
+}

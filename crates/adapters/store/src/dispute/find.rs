@@ -1,0 +1,135 @@
+//! Disputes, read back.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use dropin_kernel::{DisputeId, MerchantId, OpId, OrderId};
+use dropin_order::{Dispute, DisputeAnswerState, DisputeState, Order};
+use dropin_ports::{DisputeFilter, DisputeWithOrder};
+
+use super::{ANSWERS, TABLE};
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable};
+use crate::rows::{AnswerRow, DisputeRow, OrderRow};
+use crate::schema::{dispute, dispute_answer, processor_op, purchase_order};
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{on_each, statement};
+
+macro_rules! undecided {
+    () => {
+        "SELECT id FROM dispute WHERE processor = ? AND state IN ('NEEDS_RESPONSE', 'UNDER_REVIEW') AND look_at <= ? \
+            ORDER BY look_at, id LIMIT ?"
+    };
+}
+
+statement! {
+    /// Undecided disputes that were to be looked at. Has the words of the partial index, so that this is used.
+    Undecided<'a> { processor: &'a str => Text, now: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres concat!(undecided!(), " FOR UPDATE SKIP LOCKED");
+    sqlite undecided!();
+    returns SqlId;
+}
+
+pub(super) fn of_order(
+    connection: &mut AnyConnection,
+    merchant: MerchantId,
+    order: OrderId,
+) -> Result<Vec<Dispute>, Fault> {
+    let rows: Vec<DisputeRow> = dispute::table
+        .filter(dispute::order_id.eq(Id(order.uuid())))
+        .filter(dispute::merchant_id.eq(Id(merchant.uuid())))
+        .order(dispute::id)
+        .select(DisputeRow::as_select())
+        .load(connection)
+        .in_table(TABLE)?;
+    rows.into_iter().map(DisputeRow::restore).collect()
+}
+
+pub(super) fn with_order(connection: &mut AnyConnection, id: DisputeId) -> Result<Option<DisputeWithOrder>, Fault> {
+    let key = Id(id.uuid());
+    let found: Option<DisputeRow> =
+        dispute::table.find(key).select(DisputeRow::as_select()).first(connection).optional().in_table(TABLE)?;
+    let Some(dispute) = found.map(DisputeRow::restore).transpose()? else { return Ok(None) };
+    let order: OrderRow = purchase_order::table
+        .find(Id(dispute.order_id.uuid()))
+        .select(OrderRow::as_select())
+        .first(connection)
+        .in_table("purchase_order")?;
+    let answer: Option<AnswerRow> = dispute_answer::table
+        .filter(dispute_answer::dispute_id.eq(key))
+        .filter(dispute_answer::state.eq(DisputeAnswerState::Open.as_str()))
+        .select(AnswerRow::as_select())
+        .first(connection)
+        .optional()
+        .in_table(ANSWERS)?;
+    let open_answer = answer.map(AnswerRow::restore).transpose()?;
+    Ok(Some(DisputeWithOrder { dispute, order: order.restore()?, open_answer }))
+}
+
+pub(super) fn by_reference(
+    connection: &mut AnyConnection,
+    processor: &str,
+    reference: &str,
+) -> Result<Option<DisputeId>, Fault> {
+    let found: Option<Id> = dispute::table
+        .filter(dispute::processor.eq(processor))
+        .filter(dispute::reference.eq(reference))
+        .select(dispute::id)
+        .first(connection)
+        .optional()
+        .in_table(TABLE)?;
+    Ok(found.map(|id| DisputeId::new(id.0)))
+}
+
+pub(super) fn order_of(connection: &mut AnyConnection, authorization: OpId) -> Result<Option<Order>, Fault> {
+    let found: Option<OrderRow> = purchase_order::table
+        .inner_join(processor_op::table)
+        .filter(processor_op::id.eq(Id(authorization.uuid())))
+        .select(OrderRow::as_select())
+        .first(connection)
+        .optional()
+        .in_table("purchase_order")?;
+    found.map(OrderRow::restore).transpose()
+}
+
+pub(super) fn list(connection: &mut AnyConnection, filter: &DisputeFilter, limit: u32) -> Result<Vec<Dispute>, Fault> {
+    let mut query =
+        dispute::table.order(dispute::id.desc()).limit(i64::from(limit)).select(DisputeRow::as_select()).into_boxed();
+    if let Some(merchant) = filter.merchant {
+        query = query.filter(dispute::merchant_id.eq(Id(merchant.uuid())));
+    }
+    if let Some(order) = filter.order {
+        query = query.filter(dispute::order_id.eq(Id(order.uuid())));
+    }
+    if filter.only_open {
+        let open = DisputeState::ALL.into_iter().filter(|state| !state.is_final()).map(DisputeState::as_str);
+        query = query.filter(dispute::state.eq_any(open.collect::<Vec<_>>()));
+    }
+    if let Some(before) = filter.before {
+        query = query.filter(dispute::id.lt(Id(before.uuid())));
+    }
+    let rows: Vec<DisputeRow> = query.load(connection).in_table(TABLE)?;
+    rows.into_iter().map(DisputeRow::restore).collect()
+}
+
+pub(super) fn claim_undecided(
+    connection: &mut AnyConnection,
+    processor: &str,
+    now: Instant,
+    next_look: Instant,
+    limit: u32,
+) -> Result<Vec<DisputeId>, Fault> {
+    let undecided = Undecided { processor, now, limit: i64::from(limit) };
+    let found: Vec<Id> = on_each!(connection, inner => undecided.load(inner)).in_table(TABLE)?;
+    if !found.is_empty() {
+        diesel::update(dispute::table)
+            .filter(dispute::id.eq_any(&found))
+            .set(dispute::look_at.eq(next_look))
+            .execute(connection)?;
+    }
+    Ok(found.into_iter().map(|id| DisputeId::new(id.0)).collect())
+}
+
+pub(super) fn look_again(connection: &mut AnyConnection, id: DisputeId, at: Instant) -> Result<(), Fault> {
+    diesel::update(dispute::table.find(Id(id.uuid()))).set(dispute::look_at.eq(at)).execute(connection)?;
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! What processors tell of disputes: new ones by reading on in their lists, what became of them by asking.
+
+use dropin_kernel::{DisputeId, LedgerTransactionId, Timestamp};
+use dropin_order::{Dispute, DisputeState, MoneyRule, NewDispute, Order, StepRefused};
+use dropin_ports::{Actor, DisputeChanged, ReportedDispute, StoreError};
+
+use super::draft::{Draft, answer_state};
+use super::{DisputeProcessor, Disputes, LOOK_LEASE, LOOK_PAUSES, MAX_CAS_RETRIES, busy};
+
+/// What came of a dispute that a processor tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Recorded {
+    /// It is written down, or never can be.
+    Done,
+    /// Its Order's outcome is open: it is read again.
+    Later,
+}
+
+impl Disputes {
+    /// Reads on in the processors' lists of disputes, at most `limit` of each. Says whether there may be more.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn read_new(&self, limit: u32) -> Result<bool, StoreError> {
+        let mut more = false;
+        for processor in &self.processors {
+            more |= self.read_list(processor, limit).await?;
+        }
+        Ok(more)
+    }
+
+    async fn read_list(&self, processor: &DisputeProcessor, limit: u32) -> Result<bool, StoreError> {
+        let position = self.store.find_dispute_position(&processor.name).await?;
+        let listed = match processor.api.list_disputes(position.as_deref(), limit).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                log::warn!(processor = processor.name.as_str(), error:% = error; "disputes cannot be read; trying again");
+                return Ok(false);
+            }
+        };
+        // Those behind one that has to wait are taken up too; the next reading begins before it.
+        let (mut reached, mut waits) = (None, false);
+        for one in &listed {
+            waits |= self.record(processor, &one.dispute).await? == Recorded::Later;
+            if !waits {
+                reached = Some(one.position.as_str());
+            }
+        }
+        if let Some(reached) = reached.filter(|reached| position.as_deref() != Some(*reached)) {
+            self.store.keep_dispute_position(&processor.name, position.as_deref(), reached).await?;
+        }
+        Ok(!waits && listed.len() == usize::try_from(limit).unwrap_or(usize::MAX))
+    }
+
+    /// Writes a dispute down that the processor tells of, once, or what became of it.
+    async fn record(&self, processor: &DisputeProcessor, reported: &ReportedDispute) -> Result<Recorded, StoreError> {
+        for round in 0..MAX_CAS_RETRIES {
+            self.backoff(round).await;
+            if let Some(known) = self.store.find_reported_dispute(&processor.name, &reported.reference).await? {
+                self.follow(known, reported.state).await?;
+                return Ok(Recorded::Done);
+            }
+            let order = match reported.authorization {
+                Some(authorization) => self.store.find_disputed_order(authorization).await?,
+                None => None,
+            };
+            let Some(order) = order else {
+                self.cannot_be_taken_up(processor, reported, "it is about no payment that is known here");
+                return Ok(Recorded::Done);
+            };
+            let (now, new) = (self.clock.now(), self.new_dispute(processor, reported));
+            let ledger = LedgerTransactionId::new(self.ids.ordered());
+            let step = match Dispute::open(new, &order, ledger, now) {
+                Ok(step) => step,
+                Err(StepRefused::State(_open)) => return Ok(Recorded::Later),
+                Err(StepRefused::Money(MoneyRule::MixedCurrencies)) => {
+                    self.cannot_be_taken_up(processor, reported, "its Order has another currency");
+                    return Ok(Recorded::Done);
+                }
+                Err(other) => {
+                    self.cannot_be_taken_up(processor, reported, &other.to_string());
+                    return Ok(Recorded::Done);
+                }
+            };
+            let mut draft = Draft::opened(self, &order, step, now);
+            draft.follow(reported.state).map_err(|refused| cannot_follow(&order, &refused.to_string()))?;
+            match self.store.change_dispute(draft.finish()).await? {
+                DisputeChanged::Done => return Ok(Recorded::Done),
+                DisputeChanged::Stale | DisputeChanged::Known => {}
+            }
+        }
+        Err(busy())
+    }
+
+    fn new_dispute(&self, processor: &DisputeProcessor, reported: &ReportedDispute) -> NewDispute {
+        NewDispute {
+            id: DisputeId::new(self.ids.ordered()),
+            processor: processor.name.clone(),
+            reference: reported.reference.clone(),
+            reason: reported.reason,
+            amount: reported.amount,
+            due_at: reported.due_at,
+        }
+    }
+
+    fn cannot_be_taken_up(&self, processor: &DisputeProcessor, reported: &ReportedDispute, why: &str) {
+        log::error!(
+            processor = processor.name.as_str(), reference = reported.reference.as_str();
+            "a dispute of {:#} cannot be taken up: {why}; see to it at the processor", reported.amount
+        );
+    }
+
+    /// Asks processors what became of undecided disputes, at most `limit` of each. Says whether there may be more.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn look_again(&self, limit: u32) -> Result<bool, StoreError> {
+        let mut more = false;
+        for processor in &self.processors {
+            let now = self.clock.now();
+            let due = self.store.claim_undecided_disputes(&processor.name, now, now.plus(LOOK_LEASE), limit).await?;
+            more |= due.len() == usize::try_from(limit).unwrap_or(usize::MAX);
+            for id in due {
+                self.look(processor, id).await?;
+            }
+        }
+        Ok(more)
+    }
+
+    async fn look(&self, processor: &DisputeProcessor, id: DisputeId) -> Result<(), StoreError> {
+        let Some(found) = self.store.find_dispute(id).await? else { return Ok(()) };
+        match processor.api.read_dispute(&found.dispute.reference).await {
+            Ok(reported) => self.follow(id, reported.state).await?,
+            Err(error) => log::warn!(dispute:% = id, error:% = error; "a dispute cannot be read; trying again"),
+        }
+        self.store.look_again(id, next_look(&found.dispute, self.clock.now())).await
+    }
+
+    /// Writes down what became of a dispute.
+    async fn follow(&self, id: DisputeId, reported: DisputeState) -> Result<(), StoreError> {
+        for round in 0..MAX_CAS_RETRIES {
+            self.backoff(round).await;
+            let Some(found) = self.store.find_dispute(id).await? else { return Ok(()) };
+            let mut draft = Draft::known(self, &found, &Actor::System, self.clock.now());
+            draft.follow(reported).map_err(|refused| cannot_follow(&found.order, &refused.to_string()))?;
+            if draft.is_empty() {
+                return Ok(());
+            }
+            let ends = answer_state(&found, draft.dispute.state);
+            let mut change = draft.finish();
+            change.ends = found.open_answer.as_ref().map(|answer| answer.id).zip(ends);
+            if self.store.change_dispute(change).await? == DisputeChanged::Done {
+                return Ok(());
+            }
+        }
+        Err(busy())
+    }
+}
+
+/// Soon after it changed, and seldom when it waits for weeks.
+fn next_look(dispute: &Dispute, now: Timestamp) -> Timestamp {
+    let (shortest, longest) = LOOK_PAUSES;
+    now.plus((now.since(dispute.updated_at) / 10).clamp(shortest, longest))
+}
+
+/// An Order whose dispute was opened takes every step of it.
+fn cannot_follow(order: &Order, why: &str) -> StoreError {
+    StoreError::Corrupt {
+        table: "dispute",
+        what: format!("its Order, which is {}, does not follow it: {why}", order.state),
+    }
+}

@@ -1,0 +1,215 @@
+//! The deployment's processors behind one: each call goes to the one that it names.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use dropin_kernel::ProcessorId;
+use dropin_ports::{
+    AuthorizeRequest, CaptureRequest, CredentialApproval, CredentialDeletion, DeleteCredentialRequest, Metric,
+    MetricSource, MetricValues, OperationQuery, Processor, ProcessorJournal, ProcessorReply, Readiness, RefundRequest,
+    Registration, StatusReply, StoredCredential, StoredCredentialList, VoidRequest,
+};
+use dropin_processor_transport::ProcessorKey;
+use dropin_usecases::disputes::DisputeProcessor;
+
+use crate::client::ProcessorClient;
+
+/// Stands between a processor's name and what it gave in place of a card. The main processor's credentials have no name before them: they are those of
+/// the time when there was no other.
+const NAME_END: char = ':';
+
+/// One processor and its name.
+#[derive(Debug, Clone)]
+pub struct NamedProcessor {
+    /// The name that the deployment gave to it.
+    pub id: ProcessorId,
+    /// Its client.
+    pub client: ProcessorClient,
+}
+
+/// The processors of a deployment. What names none of them is the main one's.
+#[derive(Debug, Clone)]
+pub struct ProcessorRouter {
+    main: NamedProcessor,
+    others: Vec<NamedProcessor>,
+}
+
+impl ProcessorRouter {
+    /// These processors.
+    pub const fn new(main: NamedProcessor, others: Vec<NamedProcessor>) -> Self {
+        Self { main, others }
+    }
+
+    /// All of them, the main one first.
+    pub fn all(&self) -> impl Iterator<Item = &NamedProcessor> {
+        std::iter::once(&self.main).chain(&self.others)
+    }
+
+    /// The journal of the deployment's processor; `None` where that has none, or where there are several: what one of them did is no journal of all
+    /// that was asked for.
+    pub fn journal(&self) -> Option<Arc<dyn ProcessorJournal>> {
+        self.others.is_empty().then(|| self.main.client.journal()).flatten()
+    }
+
+    /// The list of stored cards of the deployment's processor; `None` as for [`ProcessorRouter::journal`].
+    pub fn credential_list(&self) -> Option<Arc<dyn StoredCredentialList>> {
+        self.others.is_empty().then(|| self.main.client.credential_list()).flatten()
+    }
+
+    /// The key that the main processor knows us by.
+    pub fn key(&self) -> Arc<ProcessorKey> {
+        self.main.client.key()
+    }
+
+    /// The disputes of those that tell of them.
+    pub fn disputes(&self) -> Vec<DisputeProcessor> {
+        let of =
+            |one: &NamedProcessor| one.client.disputes().map(|api| DisputeProcessor { name: one.id.to_string(), api });
+        self.all().filter_map(of).collect()
+    }
+
+    fn find(&self, id: Option<&ProcessorId>) -> Result<&NamedProcessor, String> {
+        let Some(id) = id else { return Ok(&self.main) };
+        let found = self.all().find(|one| one.id == *id);
+        found.ok_or_else(|| {
+            let why =
+                format!("the deployment has no processor {id} any more: name it in the file of --processors again");
+            log::error!("an operation cannot be asked for: {why}");
+            why
+        })
+    }
+
+    /// The reply with the processor's name before what it gave in place of a card.
+    fn with_name(&self, processor: &NamedProcessor, reply: ProcessorReply) -> ProcessorReply {
+        let ProcessorReply::Approved { amount, captured, under_review, credential, checks } = reply else {
+            return reply;
+        };
+        let credential = credential.map(|approval| {
+            let stored = approval.stored.as_ref().and_then(|given| self.named(processor, given));
+            Box::new(CredentialApproval { stored, ..*approval })
+        });
+        ProcessorReply::Approved { amount, captured, under_review, credential, checks }
+    }
+
+    fn named(&self, processor: &NamedProcessor, given: &StoredCredential) -> Option<StoredCredential> {
+        if processor.id == self.main.id {
+            return Some(given.clone());
+        }
+        let named = format!("{}{NAME_END}{}", processor.id, given.expose()).parse();
+        // The length of a name and of what processors give is far below the limit.
+        named.inspect_err(|_invalid| log::error!("a stored card is lost: the processor's name for it is too long")).ok()
+    }
+
+    fn status_with_name(&self, processor: &NamedProcessor, reply: StatusReply) -> StatusReply {
+        match reply {
+            StatusReply::Known(reply) => StatusReply::Known(self.with_name(processor, reply)),
+            StatusReply::Absent | StatusReply::Unreachable { .. } => reply,
+        }
+    }
+}
+
+#[async_trait]
+impl Processor for ProcessorRouter {
+    async fn readiness(&self, processor: Option<&ProcessorId>) -> Readiness {
+        match self.find(processor) {
+            Ok(found) => found.client.processor().readiness(None).await,
+            Err(_why) => Readiness::Unusable,
+        }
+    }
+
+    fn holder(&self, credential: StoredCredential) -> (Option<ProcessorId>, StoredCredential) {
+        let named = credential.expose().split_once(NAME_END);
+        match named.and_then(|(name, given)| Some((name.parse().ok()?, given.parse().ok()?))) {
+            Some((name, given)) => (Some(name), given),
+            None => (Some(self.main.id.clone()), credential),
+        }
+    }
+
+    async fn register(&self, request: &AuthorizeRequest) -> Registration {
+        let found = match self.find(request.processor.as_ref()) {
+            Ok(found) => found,
+            Err(why) => return Registration::NotRegistered { why },
+        };
+        found.client.processor().register(request).await
+    }
+
+    async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
+        let Ok(found) = self.find(request.processor.as_ref()) else { return ProcessorReply::NotSent };
+        let reply = found.client.processor().authorize(request).await;
+        self.with_name(found, reply)
+    }
+
+    async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
+        match self.find(request.processor.as_ref()) {
+            Ok(found) => found.client.processor().capture(request).await,
+            Err(why) => ProcessorReply::Unknown { why },
+        }
+    }
+
+    async fn void(&self, request: VoidRequest) -> ProcessorReply {
+        match self.find(request.processor.as_ref()) {
+            Ok(found) => found.client.processor().void(request).await,
+            Err(why) => ProcessorReply::Unknown { why },
+        }
+    }
+
+    async fn refund(&self, request: RefundRequest) -> ProcessorReply {
+        match self.find(request.processor.as_ref()) {
+            Ok(found) => found.client.processor().refund(request).await,
+            Err(why) => ProcessorReply::Unknown { why },
+        }
+    }
+
+    async fn status(&self, question: OperationQuery) -> StatusReply {
+        match self.find(question.processor.as_ref()) {
+            Ok(found) => self.status_with_name(found, found.client.processor().status(question).await),
+            Err(why) => StatusReply::Unreachable { why },
+        }
+    }
+
+    async fn abandon(&self, question: OperationQuery) -> StatusReply {
+        match self.find(question.processor.as_ref()) {
+            Ok(found) => self.status_with_name(found, found.client.processor().abandon(question).await),
+            Err(why) => StatusReply::Unreachable { why },
+        }
+    }
+
+    async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
+        let (holder, credential) = self.holder(request.credential);
+        match self.find(holder.as_ref()) {
+            Ok(found) => {
+                let request = DeleteCredentialRequest { credential, ..request };
+                found.client.processor().delete_credential(request).await
+            }
+            Err(why) => CredentialDeletion::Unknown { why },
+        }
+    }
+}
+
+#[async_trait]
+impl MetricSource for ProcessorRouter {
+    /// Each metric once, with the samples of all processors, which their names tell apart.
+    async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
+        let mut all: Vec<Metric> = Vec::new();
+        for NamedProcessor { id, client } in self.all() {
+            for mut metric in client.collect_metrics().await? {
+                if let MetricValues::Gauge(samples) | MetricValues::Counter(samples) = &mut metric.values {
+                    for sample in samples {
+                        sample.labels.push(("processor", Cow::Owned(id.to_string())));
+                    }
+                }
+                let Some(known) = all.iter_mut().find(|one| one.name == metric.name) else {
+                    all.push(metric);
+                    continue;
+                };
+                if let (MetricValues::Gauge(known), MetricValues::Gauge(more))
+                | (MetricValues::Counter(known), MetricValues::Counter(more)) = (&mut known.values, metric.values)
+                {
+                    known.extend(more);
+                }
+            }
+        }
+        Ok(all)
+    }
+}

@@ -1,0 +1,122 @@
+//! A deployment with two processors side by side: the sandbox processor, and a stand-in of ours for Stripe, written from its API reference.
+
+use std::fs;
+use std::time::Duration;
+
+use dropin_tests::{Topology, World, cards, until};
+use serde_json::{Value, json};
+
+use crate::stripe::stand_in::{KEY, StandIn};
+use crate::stripe::{KeyFile, key_was_read};
+use crate::{AUTHORIZED, PAID};
+
+/// A deployment whose file names the stand-in as `acquirer`.
+struct Deployment {
+    world: World,
+    key: KeyFile,
+    file: String,
+}
+
+impl Deployment {
+    async fn start(topology: Topology) -> Self {
+        let (key, url) = (KeyFile::new(KEY), format!("http://{}", StandIn::start().await));
+        let path = key.path.with_file_name("processors.toml");
+        let text = format!(
+            "[[processor]]\nid = \"acquirer\"\nkind = \"stripe\"\nurl = \"{url}\"\nkey_file = \"stripe.key\"\n"
+        );
+        fs::write(&path, text).unwrap();
+        let file = path.display().to_string();
+        let world = World::start_with(topology, &[("DROPIN_PROCESSORS", &file)]).await;
+        Self { world, key, file }
+    }
+
+    /// Sets the merchant's rules, and waits until a new Session offers PayPal, which the main processor alone does, or offers it no longer.
+    async fn route(&self, rules: &[&str], offers_paypal: bool) {
+        let id = self.world.merchant.id.as_str();
+        let mut arguments = vec!["--processors", &self.file, "merchant", "processor"];
+        arguments.extend(if rules.is_empty() { ["clear", id] } else { ["set", id] });
+        rules.iter().for_each(|rule| arguments.extend(["--rule", *rule]));
+        self.world.programs.run_dropin(&arguments);
+        let session = self.world.merchant.create_session(json!({})).await;
+        let shopper = self.world.shopper(&session);
+        until("the rules are followed", Duration::from_secs(10), async || {
+            let view = shopper.view().await.to_string();
+            (view.contains("PAYPAL") == offers_paypal).then_some(())
+        })
+        .await;
+    }
+}
+
+/// A checkout of the merchant's server with what was stored; how its answer tells the money.
+async fn charge(world: &World, contract: &str) -> Value {
+    let mut request = world.merchant.checkout_request(json!({"ContractId": contract}));
+    request.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "Return" | "DeviceFingerprint"));
+    let answer = world.merchant.post_checkout("", None, &request).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()
+}
+
+/// Each Order and each stored card stays with the processor that took it, whatever rules the merchant has since. Where one refuses its key, the next that
+/// the rule names is asked.
+async fn each_payment_stays_with_its_processor(topology: Topology) {
+    let mut deployment = Deployment::start(topology).await;
+    let unknown = deployment.world.programs.try_dropin(&[
+        "merchant",
+        "processor",
+        "set",
+        &deployment.world.merchant.id,
+        "--rule",
+        "acquirer",
+    ]);
+    assert!(unknown.unwrap_err().contains("the processors of this deployment are sandbox"));
+    // At the main one, as long as no rule says otherwise.
+    let first = deployment.world.paid(cards::VISA, json!({})).await;
+    deployment.route(&["sandbox currencies=EUR", "acquirer currencies=USD countries=DE,US", "acquirer"], false).await;
+    // The sandbox processor refuses the capture of this card for good, and holds payments by the other one for review.
+    let second = deployment.world.authorized(cards::CAPTURE_REFUSED).await;
+    let third = deployment.world.paid(cards::UNDER_REVIEW, json!({})).await;
+    assert_eq!(third.order["UnderReview"], false, "{}", third.order);
+    let stashed = deployment.world.stash(&deployment.world.merchant, cards::VISA).await;
+    let mut request = deployment.world.merchant.checkout_request(json!({
+        "PaymentMethod": "VISA", "StashId": stashed.stash_id, "DeviceFingerprint": stashed.fingerprint,
+        "Kind": "RECURRING", "Consent": {"TextVersion": "2026-11", "Locale": "de_DE"},
+    }));
+    request.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "Items" | "Capture"));
+    let opened = deployment.world.merchant.post_checkout("/openContract", None, &request).await;
+    let contract = opened.json()["ContractId"].as_str().unwrap_or_else(|| panic!("{}", opened.text())).to_owned();
+    deployment.world.receiver.expect(&contract, &["CONTRACT_OPENED"]).await;
+    deployment.route(&[], true).await;
+    let world = &deployment.world;
+    for paid in [&first, &third] {
+        world.receiver.expect(&paid.session, &PAID).await;
+        let refund = world.merchant.refund(&paid.order, "all", None).await;
+        assert_eq!((refund.status, &refund.json()["State"]), (201, &json!("SUCCEEDED")), "{}", refund.text());
+        world.receiver.expect(&paid.session, &[&PAID[..], &["REFUND_SUCCEEDED"]].concat()).await;
+    }
+    world.receiver.expect(&second.session, &AUTHORIZED).await;
+    let captured = world.merchant.capture(&second.order, None).await;
+    assert_eq!(captured.status, 200, "{}", captured.text());
+    world.receiver.expect(&second.session, &PAID).await;
+    let charged = charge(world, &contract).await;
+    assert_eq!(charged["Captured"], true, "{charged}");
+    world.receiver.expect(charged["OrderId"].as_str().unwrap(), &PAID[1..]).await;
+    // What only the acquirer does is offered; the acquirer refuses its key, so the next one is asked.
+    deployment.route(&["acquirer,sandbox methods=VISA", "acquirer"], false).await;
+    deployment.key.put("sk_test_revoked");
+    key_was_read(&mut deployment.world, 1).await;
+    let world = &deployment.world;
+    let next = world.paid(cards::VISA, json!({})).await;
+    world.receiver.expect(&next.session, &PAID).await;
+    world.programs.run_dropin(&["ledger", "verify", "--without-processor"]);
+    deployment.world.finish_at_another_processor().await;
+}
+
+#[actix_web::test]
+async fn each_payment_stays_with_its_processor_by_all_in_one_on_sqlite() {
+    each_payment_stays_with_its_processor(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn each_payment_stays_with_its_processor_by_every_program_on_postgresql() {
+    each_payment_stays_with_its_processor(Topology::Split).await;
+}
