@@ -149,7 +149,8 @@ mod tests {
     use super::*;
 
     fn find(mode: Mode, kind: ProcessorKind, settings: &ServiceAddressArgs) -> Option<[String; 4]> {
-        let processor = ProcessorArgs { processor: kind, processor_url: None, processor_key_file: None };
+        let processor =
+            ProcessorArgs { processor: kind, processor_url: None, processor_key_file: None, processors: None };
         let key = Arc::new(|| Zeroizing::new("key".to_owned()));
         let found = SandboxServices::find(settings, mode, &processor, key).expect("addresses");
         found.map(|found| [found.base, found.asset, found.checkout, found.stash])

@@ -28,7 +28,7 @@ mod tests {
         let read = |text: &str| read(text.as_bytes()).map(|one| (one.score.map(Score::value), one.reasons.len()));
         assert_eq!(read(r#"{"Score":0}"#), Some((Some(0), 0)));
         assert_eq!(read(r#"{"Score":100,"Reasons":["A","B_2"],"Model":"7"}"#), Some((Some(100), 2)));
-        let many = format!(r#"{{"Score":7,"Reasons":[{}]}}"#, vec![r#""A""#; 11].join(","));
+        let many = format!(r#"{{"Score":7,"Reasons":[{}]}}"#, [r#""A""#; 11].join(","));
         assert_eq!(read(&many), Some((Some(7), 10)));
         for text in [
             "",

@@ -11,11 +11,11 @@ use crate::rules::Rules;
 /// Most of one payment of low value, in euro cents (article 16(a)).
 const LOW_VALUE_CENTS: u64 = 30_00;
 /// Most of all payments of low value since the last authentication, in euro cents (article 16(b)).
-const LOW_VALUE_TOTAL_CENTS: u64 = 100_00;
+const LOW_VALUE_TOTAL_CENTS: u64 = 10_000;
 /// Most payments of low value since the last authentication (article 16(c)).
 const LOW_VALUE_PAYMENTS: u32 = 5;
 /// Most that any acquirer may exempt by its risk analysis, in euro cents (article 18 and the annex).
-const RISK_ANALYSIS_CENTS: u64 = 500_00;
+const RISK_ANALYSIS_CENTS: u64 = 50_000;
 /// Where strong authentication is asked for by law: the European Economic Area and the United Kingdom.
 const WHERE_REQUIRED: [&str; 31] = [
     "AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GB", "GR", "HR", "HU", "IE", "IS", "IT", "LI",

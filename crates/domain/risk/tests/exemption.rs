@@ -40,8 +40,8 @@ fn each_is_asked_for_up_to_its_limit() {
         (1, Some(LowValue)),
         (30_00, Some(LowValue)),
         (30_01, Some(TransactionRiskAnalysis)),
-        (100_00, Some(TransactionRiskAnalysis)),
-        (100_01, None),
+        (10_000, Some(TransactionRiskAnalysis)),
+        (10_001, None),
     ] {
         assert_eq!(asked(ALL, payment(cents)), expected, "{cents}");
     }
@@ -72,12 +72,12 @@ fn low_value_ends_after_five_payments_or_a_hundred_euros() {
 
 #[test]
 fn a_card_from_elsewhere_is_out_of_scope_whatever_it_pays() {
-    let abroad = |code: &str| Facts { card_country: code.parse().ok(), ..payment(400_00) };
+    let abroad = |code: &str| Facts { card_country: code.parse().ok(), ..payment(40_000) };
     for (code, expected) in [("US", Some(OneLegOut)), ("CH", Some(OneLegOut)), ("GB", None), ("NO", None), ("DE", None)]
     {
         assert_eq!(asked(ALL, abroad(code)), expected, "{code}");
     }
-    assert_eq!(asked(ALL, Facts { card_country: None, ..payment(400_00) }), None, "an unknown country is not guessed");
+    assert_eq!(asked(ALL, Facts { card_country: None, ..payment(40_000) }), None, "an unknown country is not guessed");
     let first = Facts { amount_cents: Some(1_00), ..abroad("US") };
     assert_eq!(asked(ALL, first), Some(OneLegOut), "what is out of scope needs no exemption");
 }

@@ -193,7 +193,10 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn read(body: &[u8]) -> Result<Vec<(String, Option<String>, Option<String>, Vec<u8>)>, &'static str> {
+    /// Name, file name, media type and content.
+    type Part = (String, Option<String>, Option<String>, Vec<u8>);
+
+    fn read(body: &[u8]) -> Result<Vec<Part>, &'static str> {
         let parts = parse(body, "AaB")?;
         Ok(parts.into_iter().map(|part| (part.name, part.file_name, part.media_type, part.content)).collect())
     }

@@ -140,7 +140,7 @@ mod tests {
             (facts(5, 5_00), None, Unchanged),
             (facts(0, 30_01), None, Unchanged),
             (facts(1, 5_00), Some(true), Authenticated),
-            (facts(5, 400_00), Some(true), Authenticated),
+            (facts(5, 40_000), Some(true), Authenticated),
             (facts(0, 5_00), Some(true), Unchanged),
             (abroad, None, Unchanged),
             (unasked, Some(true), Unchanged),

@@ -250,12 +250,13 @@ async fn an_answer_that_is_lost_is_given_again_under_its_key_with_the_same_evide
     }
     scene.world.advance(DAY);
     assert_eq!((scene.disputes.give_due(10).await, scene.bank.told()), (Ok(0), 3));
-    let told = scene.bank.told.lock().unwrap();
-    assert!(told.iter().all(|request| request.key == told[0].key));
-    for request in told.iter() {
-        assert!(matches!(&request.response, DisputeResponse::Evidence(given) if *given == evidence()));
+    {
+        let told = scene.bank.told.lock().unwrap();
+        assert!(told.iter().all(|request| request.key == told[0].key));
+        for request in told.iter() {
+            assert!(matches!(&request.response, DisputeResponse::Evidence(given) if *given == evidence()));
+        }
     }
-    drop(told);
     assert_eq!(scene.state(id).await, DisputeState::UnderReview);
     assert_eq!(scene.events().await, ["DISPUTE_OPENED", "DISPUTE_UPDATED"]);
 }
