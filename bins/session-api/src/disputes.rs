@@ -4,13 +4,13 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpResponse, web};
 use dropin_http::{
     ApiError, Authenticated, BasicAuthCaller, ClientAddress, IdempotencyKey, MultipartBody, PathId, PathIds, json,
-    respond_idempotently,
+    respond_once,
 };
 use dropin_kernel::{DisputeId, OrderId};
 use dropin_ports::DisputeResponse;
 use dropin_usecases::audit_log::MerchantAct;
 use dropin_usecases::idempotency::IdempotentOutcome;
-use dropin_wire::dispute::{dispute_list, evidence};
+use dropin_wire::dispute::{FormPart, dispute_list, evidence};
 
 use crate::SessionApiDeps;
 
@@ -35,8 +35,8 @@ pub(crate) async fn accept(
 ) -> Result<HttpResponse, ApiError> {
     // A body has no meaning here and is not read.
     let key_use = key.used_by(&caller, &deps.answers, &[&[]]);
-    let outcome = answer(&deps, caller.act(from.0), (order, id), DisputeResponse::Accept).await;
-    respond_idempotently(&deps.answers, key_use, outcome).await
+    let effect = answer(&deps, caller.act(from.0), (order, id), DisputeResponse::Accept);
+    respond_once(&deps.answers, key_use, effect).await
 }
 
 pub(crate) async fn hand_in(
@@ -48,12 +48,24 @@ pub(crate) async fn hand_in(
         MultipartBody<MAX_EVIDENCE_BYTES>,
     )>,
 ) -> Result<HttpResponse, ApiError> {
-    let key_use = key.used_by(&caller, &deps.answers, &[&form.raw]);
-    let outcome = match form.parts().and_then(|parts| Ok(evidence(parts)?)) {
-        Ok(evidence) => answer(&deps, caller.act(from.0), (order, id), DisputeResponse::Evidence(evidence)).await,
-        Err(refused) => Err(refused),
+    let parts = form.parts();
+    // A client makes a new boundary each time: the same parts are the same request.
+    let request = match &parts {
+        Ok(parts) => parts.iter().flat_map(fields).collect(),
+        Err(_unreadable) => vec![&form.raw[..]],
     };
-    respond_idempotently(&deps.answers, key_use, outcome).await
+    let key_use = key.used_by(&caller, &deps.answers, &request);
+    let effect = async {
+        let evidence = evidence(parts?)?;
+        answer(&deps, caller.act(from.0), (order, id), DisputeResponse::Evidence(evidence)).await
+    };
+    respond_once(&deps.answers, key_use, effect).await
+}
+
+/// All of a part that makes it another one.
+fn fields(part: &FormPart) -> [&[u8]; 4] {
+    let [file_name, media_type] = [&part.file_name, &part.media_type].map(|text| text.as_deref().unwrap_or_default());
+    [part.name.as_bytes(), file_name.as_bytes(), media_type.as_bytes(), &part.content]
 }
 
 /// Runs on the flow runtime, where a client that disconnects cancels nothing.

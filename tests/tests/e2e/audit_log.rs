@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use dropin_tests::{Response, World, cards, until};
 use serde_json::{Value, json};
 
+use crate::disputes::{disputed, form, hand_in, path, then};
 use crate::{AUTHORIZED, PAID};
 
 /// What an operation leaves behind.
@@ -35,6 +36,9 @@ const OPERATIONS: &[(&str, Trace)] = &[
     ("captureOrder", Entry("ORDER_CAPTURE")),
     ("cancelOrder", Entry("ORDER_CANCEL")),
     ("refundOrder", Entry("ORDER_REFUND")),
+    ("listDisputes", Nothing),
+    ("acceptDispute", Entry("DISPUTE_ACCEPT")),
+    ("handInEvidence", Entry("DISPUTE_EVIDENCE")),
     ("listRefunds", Nothing),
     ("getRefund", Nothing),
     ("listEvents", Nothing),
@@ -123,6 +127,18 @@ async fn act(world: &World, operation: &str) -> String {
             world.receiver.expect(&paid.session, &PAID).await;
             is_done(&merchant.refund(&paid.order, "r-1", Some("9.90")).await);
             world.receiver.expect(&paid.session, &[&PAID[..], &["REFUND_SUCCEEDED"]].concat()).await;
+            id(&paid.order)
+        }
+        "acceptDispute" | "handInEvidence" => {
+            let (paid, dispute) = disputed(world).await;
+            let (answer, told) = match operation {
+                "acceptDispute" => {
+                    (merchant.about("POST", &paid.order, &path(&dispute, "accept"), None).await, "DISPUTE_CLOSED")
+                }
+                _ => (hand_in(world, &paid, &dispute, form("Sent by post."), "audited").await, "DISPUTE_UPDATED"),
+            };
+            is_done(&answer);
+            world.receiver.expect(&paid.session, &then(&["DISPUTE_OPENED", told])).await;
             id(&paid.order)
         }
         "captureCheckout" | "cancelCheckout" => {

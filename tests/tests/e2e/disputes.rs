@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::PAID;
 
 /// A payment of 29.90 that is disputed, and its dispute as the merchant was told of it.
-async fn disputed(world: &World) -> (Paid, Value) {
+pub(crate) async fn disputed(world: &World) -> (Paid, Value) {
     let paid = world.paid(cards::DISPUTED, json!({"AutoCapture": true})).await;
     let told = world.receiver.expect(&paid.session, &then(&["DISPUTE_OPENED"])).await;
     let body = told[PAID.len()].body.clone();
@@ -21,7 +21,7 @@ async fn disputed(world: &World) -> (Paid, Value) {
 }
 
 /// PAID and these.
-fn then(events: &[&'static str]) -> Vec<&'static str> {
+pub(crate) fn then(events: &[&'static str]) -> Vec<&'static str> {
     [&PAID[..], events].concat()
 }
 
@@ -29,12 +29,12 @@ async fn list(world: &World, paid: &Paid) -> Value {
     world.merchant.about("GET", &paid.order, "/dispute", None).await.json()["Disputes"].clone()
 }
 
-fn path(dispute: &Value, what: &str) -> String {
+pub(crate) fn path(dispute: &Value, what: &str) -> String {
     format!("/dispute/{}/{what}", dispute["DisputeId"].as_str().unwrap())
 }
 
 /// A form with this text and a picture.
-fn form(text: &str) -> Vec<u8> {
+pub(crate) fn form(text: &str) -> Vec<u8> {
     let mut body = format!("--b\r\nContent-Disposition: form-data; name=\"Text\"\r\n\r\n{text}\r\n").into_bytes();
     body.extend_from_slice(
         b"--b\r\nContent-Disposition: form-data; name=\"Files\"; filename=\"a.png\"\r\nContent-Type: image/png\r\n\r\n\x89PNG\r\n--b--\r\n",
@@ -42,9 +42,20 @@ fn form(text: &str) -> Vec<u8> {
     body
 }
 
-async fn hand_in(world: &World, paid: &Paid, dispute: &Value, form: Vec<u8>, key: &str) -> Response {
+pub(crate) async fn hand_in(world: &World, paid: &Paid, dispute: &Value, form: Vec<u8>, key: &str) -> Response {
+    hand_in_between(world, paid, dispute, ("b", form), key).await
+}
+
+async fn hand_in_between(
+    world: &World,
+    paid: &Paid,
+    dispute: &Value,
+    (boundary, form): (&str, Vec<u8>),
+    key: &str,
+) -> Response {
+    let media_type = format!("multipart/form-data; boundary={boundary}");
     let address = format!("/v1/order/{}{}", paid.order["OrderId"].as_str().unwrap(), path(dispute, "evidence"));
-    let headers = [("content-type", "multipart/form-data; boundary=b"), ("idempotency-key", key)];
+    let headers = [("content-type", media_type.as_str()), ("idempotency-key", key)];
     world.merchant.post_form(&address, &headers, form).await
 }
 
@@ -111,7 +122,11 @@ crate::both! {
         for ((paid, dispute), form, end) in [(won, form("winning_evidence"), "WON"), (lost, largest, "LOST")] {
             let given = hand_in(world, &paid, &dispute, form.clone(), "evidence").await;
             is(&given, "UNDER_REVIEW");
-            let again = hand_in(world, &paid, &dispute, form, "evidence").await;
+            // A client finds another boundary for each request.
+            let elsewhere = String::from_utf8_lossy(&form).replace("--b", "--c").into_bytes();
+            let is_text = !form.contains(&0x89);
+            let repeated = if is_text { ("c", elsewhere) } else { ("b", form) };
+            let again = hand_in_between(world, &paid, &dispute, repeated, "evidence").await;
             assert_eq!((again.header("idempotent-replayed"), again.text()), (Some("true"), given.text()));
             let other = hand_in(world, &paid, &dispute, self::form("other words"), "evidence").await;
             is_refused(&other, 422, "IDEMPOTENCY_KEY_REUSED");
@@ -155,5 +170,13 @@ crate::both! {
         assert!(ok.is_ok(), "{ok:?}");
         assert!(report.unwrap_err().contains("ACCEPTED"));
         world.receiver.expect(&paid.session, &then(&["DISPUTE_OPENED", "DISPUTE_CLOSED"])).await;
+        let (paid, dispute) = disputed(world).await;
+        let contested = dispute["DisputeId"].as_str().unwrap();
+        shown(&["dispute", "evidence", contested, "--text", "sent by post", "--note", "tracked", "--json"]);
+        world.receiver.expect(&paid.session, &then(&["DISPUTE_OPENED", "DISPUTE_UPDATED"])).await;
+        for (action, note) in [("DISPUTE_ACCEPT", "the shopper called"), ("DISPUTE_EVIDENCE", "tracked")] {
+            let entries = shown(&["audit", "list", "--action", action, "--json"]);
+            assert_eq!((&entries[0]["Note"], &entries[1]), (&json!(note), &Value::Null), "{entries}");
+        }
     }
 }

@@ -19,6 +19,7 @@ const KEPT: &[&str] = &[
     "Dropin",
     "· Dropin",
     "OrderId",
+    "DisputeId",
     "SessionId",
     "MerchantId",
     "EndpointId",

@@ -10,6 +10,8 @@ use crate::program::{Data, Dropin, parse, printed, refused};
 
 /// What needs a payment, a wallet's certificate or an old key, and is shown elsewhere.
 const ELSEWHERE: &[&str] = &[
+    "DISPUTE_ACCEPT",
+    "DISPUTE_EVIDENCE",
     "KEY_DESTROY",
     "NOTIFICATION_DISCARD",
     "NOTIFICATION_REPLAY",

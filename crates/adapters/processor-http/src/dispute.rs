@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dropin_order::{Evidence, EvidenceFile};
+use dropin_order::{DisputeReason, Evidence, EvidenceFile};
 use dropin_ports::{
     DisputeAnswerRequest, DisputeReply, DisputeResponse, DisputesUnavailable, ListedDispute, ReportedDispute,
 };
@@ -115,10 +115,15 @@ pub(crate) fn page(reply: HttpReply, after: u64, limit: u32) -> Result<Vec<Liste
     }
     let listed = |body: DisputeBody<'_>| {
         let position = body.number.to_string();
-        Some(ListedDispute { position, dispute: reported(body)? })
+        let dispute = reported(body);
+        if dispute.is_none() {
+            log::error!(
+                "dispute {position} of the processor's list makes no sense and is passed over: see to it there"
+            );
+        }
+        Some(ListedDispute { position, dispute: dispute? })
     };
-    let listed = page.disputes.into_iter().map(listed).collect::<Option<Vec<_>>>();
-    listed.ok_or_else(|| unavailable("a dispute makes no sense"))
+    Ok(page.disputes.into_iter().filter_map(listed).collect())
 }
 
 /// Reads the dispute that was asked about.
@@ -161,7 +166,8 @@ fn reported(body: DisputeBody<'_>) -> Option<ReportedDispute> {
     Some(ReportedDispute {
         authorization: body.authorization_key.map(|key| key.parse()).transpose().ok()?,
         state: body.state.parse().ok()?,
-        reason: body.reason.parse().ok()?,
+        // A reason that is new there is no reason to lose the dispute.
+        reason: body.reason.parse().unwrap_or(DisputeReason::General),
         amount: amount(Some(body.amount), Some(&body.currency)).ok()??,
         due_at: body.due_at.map(|due| due.parse()).transpose().ok()?,
         reference: body.reference,

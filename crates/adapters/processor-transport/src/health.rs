@@ -214,8 +214,9 @@ impl Outcomes {
 
 #[cfg(test)]
 mod tests {
-    use dropin_order::DeclineReason;
-    use dropin_ports::{IssuerChecks, Waiting};
+    use dropin_money::{Amount, Currency};
+    use dropin_order::{DeclineReason, DisputeReason, DisputeState};
+    use dropin_ports::{IssuerChecks, ReportedDispute, Waiting};
 
     use super::*;
 
@@ -245,16 +246,29 @@ mod tests {
         ];
         let deletions =
             [CredentialDeletion::Gone, CredentialDeletion::Unknown { why: why() }, CredentialDeletion::NotSent];
+        let dispute = ReportedDispute {
+            reference: String::new(),
+            authorization: None,
+            state: DisputeState::Won,
+            reason: DisputeReason::General,
+            amount: Amount::from_minor(Currency::Eur, 1).unwrap(),
+            due_at: None,
+        };
+        let answers =
+            [DisputeReply::Taken(dispute), DisputeReply::Refused { why: why() }, DisputeReply::Unknown { why: why() }];
         for asked in CallKind::ALL {
             outcomes.count(asked, of_held_back(HeldBack::Open));
-            if asked != CallKind::Journal {
+            if !matches!(asked, CallKind::Journal | CallKind::ListDisputes | CallKind::ReadDispute) {
                 outcomes.count(asked, of_held_back(HeldBack::Share));
             }
             match asked {
                 CallKind::DeleteCredential => {
                     deletions.iter().for_each(|answer| outcomes.count(asked, of_deletion(answer)))
                 }
-                CallKind::Journal | CallKind::ListCredentials => {
+                CallKind::AnswerDispute => {
+                    answers.iter().for_each(|answer| outcomes.count(asked, of_dispute_reply(answer)))
+                }
+                CallKind::Journal | CallKind::ListCredentials | CallKind::ListDisputes | CallKind::ReadDispute => {
                     [READ, UNREACHABLE].iter().for_each(|word| outcomes.count(asked, word))
                 }
                 _ if asked.is_payment() => effects.iter().for_each(|answer| outcomes.count(asked, of_effect(answer))),
@@ -262,7 +276,7 @@ mod tests {
             }
         }
         let after = outcomes.all();
-        assert_eq!((before.len(), after.len()), (54, 54));
+        assert_eq!((before.len(), after.len()), (65, 65));
         assert!(before.iter().all(|one| one.count == 0) && after.iter().all(|one| one.count == 1), "{after:?}");
     }
 }

@@ -185,8 +185,8 @@ pub trait DisputeStore: Send + Sync {
     /// A dispute by its processor's id of it.
     async fn find_reported_dispute(&self, processor: &str, reference: &str) -> Result<Option<DisputeId>, StoreError>;
 
-    /// The Order of an authorization.
-    async fn find_disputed_order(&self, authorization: OpId) -> Result<Option<Order>, StoreError>;
+    /// The Order of an authorization that this processor was asked for, or one of before processors were named.
+    async fn find_disputed_order(&self, processor: &str, authorization: OpId) -> Result<Option<Order>, StoreError>;
 
     /// Disputes of any merchant, newest first, at most `limit`.
     async fn list_disputes(&self, filter: DisputeFilter, limit: u32) -> Result<Vec<Dispute>, StoreError>;

@@ -134,6 +134,17 @@ impl IdempotencyService {
         }
     }
 
+    /// The response that is kept for the key; `None` where it was not used.
+    ///
+    /// # Errors
+    /// [`RepeatError`].
+    pub async fn known(&self, key_use: KeyUse) -> Result<Option<IdempotentResponse>, RepeatError> {
+        match self.store.find_response(key_use.key, key_use.at).await? {
+            Some(_known) => self.replay(key_use).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
     /// Deletes answers that do not count any more; looks at `limit` at most and says how many there were: when `limit`, there may be more.
     ///
     /// # Errors

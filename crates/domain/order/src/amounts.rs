@@ -249,6 +249,21 @@ impl Amounts {
     }
 
     /// Notes what a dispute holds.
+    /// Whether refunds, those that are under way included, and disputes take more than was captured.
+    ///
+    /// ```
+    /// # use dropin_money::{Amount, Currency};
+    /// # use dropin_order::Amounts;
+    /// let [zero, ten, six] = [0, 1_000, 600].map(|minor| Amount::from_minor(Currency::Eur, minor).unwrap());
+    /// let half = Amounts::restore(ten, ten, six, zero, zero)?;
+    /// assert!(!half.is_overdrawn() && half.with_disputed(six)?.is_overdrawn());
+    /// # Ok::<(), dropin_order::MoneyRule>(())
+    /// ```
+    pub fn is_overdrawn(&self) -> bool {
+        let taken = self.refunded.checked_add(&self.refund_pending).and_then(|sum| sum.checked_add(&self.disputed));
+        taken.map_or(true, |taken| self.captured < taken)
+    }
+
     pub(crate) fn hold_disputed(&self, amount: &Amount) -> Result<Self, MoneyRule> {
         let disputed = self.disputed.checked_add(amount);
         let disputed = disputed.map_err(|error| MoneyRule::of(error, MoneyRule::DisputedOutOfRange))?;

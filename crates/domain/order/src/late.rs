@@ -38,7 +38,8 @@ impl Order {
             None => Amount::zero(self.total.currency()),
         };
         let step = self.moved_late(OrderTrigger::AuthorizedLate, now)?;
-        let step = step.with(|order| order.amounts = Amounts::authorized(booked));
+        let amounts = self.still_disputed(Amounts::authorized(booked));
+        let step = step.with(|order| order.amounts = amounts);
         Ok(step.posting(ledger, Account::Shopper, Account::Authorized, &booked))
     }
 
@@ -49,7 +50,8 @@ impl Order {
             return Err(WrongState { found: self.state });
         }
         let step = self.moved(OrderTrigger::VoidedLate, now)?;
-        let step = step.with(|order| order.amounts = Amounts::none(rest.currency()));
+        let amounts = self.still_disputed(Amounts::none(rest.currency()));
+        let step = step.with(|order| order.amounts = amounts);
         Ok(step.posting(ledger, Account::Authorized, Account::Shopper, &rest))
     }
 
@@ -77,6 +79,7 @@ impl Order {
         let zero = Amount::zero(amount.currency());
         let amounts = Amounts::restore(*amount, *amount, zero, zero, *amount)
             .expect("as much is captured as authorized, and as much is to be refunded");
+        let amounts = self.still_disputed(amounts);
         let step = self.moved_late(OrderTrigger::PaidLate, now)?.with(|order| order.amounts = amounts);
         Ok(step.posting(authorization, Account::Shopper, Account::Authorized, amount).posting(
             capture,
@@ -87,9 +90,15 @@ impl Order {
     }
 
     fn moved_late(&self, trigger: OrderTrigger, now: Timestamp) -> Result<Step, WrongState> {
-        if self.amounts != Amounts::none(self.total.currency()) {
+        if self.amounts != self.still_disputed(Amounts::none(self.total.currency())) {
             return Err(WrongState { found: self.state });
         }
         self.moved(trigger, now)
+    }
+
+    /// Other amounts of this Order: what banks hold of it stays.
+    fn still_disputed(&self, amounts: Amounts) -> Amounts {
+        let disputed = *self.amounts.disputed();
+        amounts.with_disputed(disputed).expect("amounts of one Order have its currency")
     }
 }

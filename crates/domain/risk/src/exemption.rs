@@ -7,6 +7,7 @@ use crate::decision::Decision;
 use crate::factor::Factor;
 use crate::facts::{Facts, IssuerChecks};
 use crate::rules::Rules;
+use crate::velocity::{VelocityKey, VelocityWindow};
 
 /// Most of one payment of low value, in euro cents (article 16(a)).
 const LOW_VALUE_CENTS: u64 = 30_00;
@@ -117,7 +118,8 @@ impl Rules {
     ///
     /// - where anything but ALLOW was decided before the issuer spoke, or the merchant's declines jump;
     /// - for what is no card, or is stored: the shopper authenticates when a card is stored;
-    /// - for nothing, or an amount that is not known.
+    /// - for nothing, or an amount that is not known;
+    /// - where tries are not counted: nobody knows then whether the merchant's declines jump.
     pub(crate) fn exemption(&self, facts: &Facts, decision: Decision) -> Option<ScaExemption> {
         let amount_cents = facts.amount_cents.filter(|cents| *cents != 0)?;
         if self.exemptions.is_empty() || facts.scheme.is_none() || facts.is_stored {
@@ -128,7 +130,8 @@ impl Rules {
         } else {
             self.screen(Facts { issuer: IssuerChecks::default(), ..facts.clone() }).decision()
         };
-        if before_issuer != Decision::Allow || Factor::MerchantAlarm.applies(facts, self) {
+        let is_counted = facts.velocity.sum(VelocityKey::Merchant, VelocityWindow::TenMinutes).is_some();
+        if !is_counted || before_issuer != Decision::Allow || Factor::MerchantAlarm.applies(facts, self) {
             return None;
         }
         let mut asked = self.exemptions.iter();

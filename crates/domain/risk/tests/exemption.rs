@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_risk::{
-    Decision, ExemptedPayments, Facts, IssuerChecks, Rules, RulesFile, ScaExemption, VelocityCounts, VelocityKey,
-    VelocitySum, VelocityWindow,
+    Decision, ExemptedPayments, Facts, IssuerChecks, Rules, RulesFile, ScaExemption, Velocity, VelocityCounts,
+    VelocityKey, VelocitySum, VelocityWindow,
 };
 
 use ScaExemption::{LowValue, OneLegOut, TransactionRiskAnalysis};
@@ -17,7 +17,10 @@ fn rules(file: &str) -> Rules {
 
 /// A card of a country where authentication is required, with nothing against it.
 fn payment(amount_cents: u64) -> Facts {
+    let mut velocity = Velocity::default();
+    velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum::default());
     Facts {
+        velocity,
         amount_cents: Some(amount_cents),
         scheme: "VISA".parse().ok(),
         card_country: "AT".parse().ok(),

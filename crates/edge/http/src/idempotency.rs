@@ -8,7 +8,9 @@ use actix_web::http::header::{CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderV
 use actix_web::{FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder, ResponseError};
 use dropin_ports::{KeyUse, StoredResponse};
 use dropin_usecases::access::Caller;
-use dropin_usecases::idempotency::{Expected, IdempotencyService, IdempotentOutcome, IdempotentResponse, Version};
+use dropin_usecases::idempotency::{
+    Expected, IdempotencyService, IdempotentOutcome, IdempotentResponse, RepeatError, Version,
+};
 use dropin_wire::ErrorCode;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -220,6 +222,24 @@ pub fn stored_response<T: Serialize>(status: StatusCode, version: &Version, body
     StoredResponse { status: status.as_u16(), etag: Some(quoted(version)), body }
 }
 
+/// As [`respond_idempotently`], of an effect that cannot take the key with it: a kept answer is told before anything is done once more.
+///
+/// # Errors
+/// What went wrong, or why the key cannot be used.
+pub async fn respond_once<E: Into<ApiError>>(
+    answers: &IdempotencyService,
+    key_use: Option<KeyUse>,
+    effect: impl Future<Output = Result<IdempotentOutcome, E>>,
+) -> Result<HttpResponse, ApiError> {
+    match key_use {
+        Some(known) => match answers.known(known).await? {
+            Some(answer) => Ok(respond(answer)),
+            None => respond_idempotently(answers, key_use, effect.await).await,
+        },
+        None => respond_idempotently(answers, key_use, effect.await).await,
+    }
+}
+
 /// Answers an executed request with its outcome, or with the stored answer to an earlier request with the same key.
 ///
 /// # Errors
@@ -237,6 +257,14 @@ pub async fn respond_idempotently<E: Into<ApiError>>(
             match answers.keep(key_use, answer).await? {
                 IdempotentResponse::Fresh(_) => Err(refusal),
                 replayed @ IdempotentResponse::Replayed(_) => Ok(respond(replayed)),
+            }
+        }
+        // Nothing was done now; with this key it may have been.
+        (Err(refusal), Some(key_use)) if refusal.code == ErrorCode::ServiceUnavailable => {
+            match answers.known(key_use).await {
+                Ok(Some(answer)) => Ok(respond(answer)),
+                Ok(None) | Err(RepeatError::Store(_)) => Err(refusal),
+                Err(other) => Err(other.into()),
             }
         }
         (Err(error), _) => Err(error),

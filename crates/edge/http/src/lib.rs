@@ -41,7 +41,7 @@ pub use client::ClientAddress;
 pub use cors::{Parameters, mount_with_cors};
 pub use error::ApiError;
 pub use flows::{FlowError, Flows};
-pub use idempotency::{IdempotencyKey, IfMatch, IfNoneMatch, respond_idempotently, stored_response};
+pub use idempotency::{IdempotencyKey, IfMatch, IfNoneMatch, respond_idempotently, respond_once, stored_response};
 pub use limits::Limits;
 pub use listener::ServeError;
 pub use multipart::MultipartBody;

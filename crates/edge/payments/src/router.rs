@@ -93,7 +93,7 @@ impl ProcessorRouter {
     }
 
     fn named(&self, processor: &NamedProcessor, given: &StoredCredential) -> Option<StoredCredential> {
-        if processor.id == self.main.id {
+        if processor.id == self.main.id && !given.expose().contains(NAME_END) {
             return Some(given.clone());
         }
         let named = format!("{}{NAME_END}{}", processor.id, given.expose()).parse();
@@ -119,6 +119,9 @@ impl Processor for ProcessorRouter {
     }
 
     fn holder(&self, credential: StoredCredential) -> (Option<ProcessorId>, StoredCredential) {
+        if self.others.is_empty() {
+            return (Some(self.main.id.clone()), credential);
+        }
         let named = credential.expose().split_once(NAME_END);
         match named.and_then(|(name, given)| Some((name.parse().ok()?, given.parse().ok()?))) {
             Some((name, given)) => (Some(name), given),

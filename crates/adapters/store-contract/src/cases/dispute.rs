@@ -132,8 +132,14 @@ pub async fn a_dispute_is_written_with_its_order(harness: Arc<Harness>) {
     for (processor, reference) in [("sandbox", "dp_2"), ("stripe", "dp_1")] {
         assert_eq!(harness.disputes.find_reported_dispute(processor, reference).await, Ok(None));
     }
-    assert_eq!(harness.disputes.find_disputed_order(payment.operation.id).await, Ok(Some(found.order)));
-    assert_eq!(harness.disputes.find_disputed_order(OpId::new(fresh())).await, Ok(None));
+    let authorized = payment.operation.id;
+    assert_eq!(harness.disputes.find_disputed_order("sandbox", authorized).await, Ok(Some(found.order)));
+    assert_eq!(harness.disputes.find_disputed_order("sandbox", OpId::new(fresh())).await, Ok(None));
+    // Whoever was not asked for the money tells of no dispute of it.
+    let named = format!("UPDATE processor_op SET processor_id = 'acquirer' WHERE id = '{authorized}'");
+    assert_eq!(harness.raw.execute(&named), Ok(1));
+    assert_eq!(harness.disputes.find_disputed_order("sandbox", authorized).await, Ok(None));
+    assert!(harness.disputes.find_disputed_order("acquirer", authorized).await.unwrap().is_some());
 }
 
 pub async fn every_end_of_a_dispute_is_written(harness: Arc<Harness>) {

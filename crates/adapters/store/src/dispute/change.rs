@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use dropin_ports::{Applied, ChangeDispute, DisputeChanged};
 
-use super::answer;
+use super::given_answer;
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::payment::apply_order;
@@ -36,12 +36,12 @@ pub(super) fn write(
         return Ok(TxOutcome::Rollback(outcome));
     }
     if let Some((id, state)) = change.ends
-        && !answer::end(connection, id, state)?
+        && !given_answer::end(connection, id, state)?
     {
         return Ok(TxOutcome::Rollback(DisputeChanged::Stale));
     }
     if let Some(begun) = &change.begins {
-        answer::insert(connection, begun)?;
+        given_answer::insert(connection, begun)?;
     }
     append_only::post_ledger(connection, &change.ledger)?;
     audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;

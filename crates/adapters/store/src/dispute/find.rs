@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use dropin_kernel::{DisputeId, MerchantId, OpId, OrderId};
-use dropin_order::{Dispute, DisputeAnswerState, DisputeState, Order};
+use dropin_order::{Dispute, DisputeAnswerState, DisputeState, OpKind, Order};
 use dropin_ports::{DisputeFilter, DisputeWithOrder};
 
 use super::{ANSWERS, TABLE};
@@ -80,10 +80,16 @@ pub(super) fn by_reference(
     Ok(found.map(|id| DisputeId::new(id.0)))
 }
 
-pub(super) fn order_of(connection: &mut AnyConnection, authorization: OpId) -> Result<Option<Order>, Fault> {
+pub(super) fn order_of(
+    connection: &mut AnyConnection,
+    processor: &str,
+    authorization: OpId,
+) -> Result<Option<Order>, Fault> {
     let found: Option<OrderRow> = purchase_order::table
         .inner_join(processor_op::table)
         .filter(processor_op::id.eq(Id(authorization.uuid())))
+        .filter(processor_op::kind.eq(OpKind::Authorize.as_str()))
+        .filter(processor_op::processor_id.is_null().or(processor_op::processor_id.eq(processor)))
         .select(OrderRow::as_select())
         .first(connection)
         .optional()

@@ -1,8 +1,8 @@
 //! Disputes, the answers to them with their sealed evidence, and how far processors' lists have been read.
 
-mod answer;
 mod change;
 mod find;
+mod given_answer;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -39,8 +39,9 @@ impl DisputeStore for Store {
         self.read(move |connection| find::by_reference(connection, &processor, &reference)).await
     }
 
-    async fn find_disputed_order(&self, authorization: OpId) -> Result<Option<Order>, StoreError> {
-        self.read(move |connection| find::order_of(connection, authorization)).await
+    async fn find_disputed_order(&self, processor: &str, authorization: OpId) -> Result<Option<Order>, StoreError> {
+        let processor = processor.to_owned();
+        self.read(move |connection| find::order_of(connection, &processor, authorization)).await
     }
 
     async fn list_disputes(&self, filter: DisputeFilter, limit: u32) -> Result<Vec<Dispute>, StoreError> {
@@ -73,17 +74,17 @@ impl DisputeStore for Store {
         limit: u32,
     ) -> Result<Vec<DisputeAnswer>, StoreError> {
         self.write(move |connection| {
-            answer::claim(connection, Instant(now), Instant(lease_until), limit).map(TxOutcome::Commit)
+            given_answer::claim(connection, Instant(now), Instant(lease_until), limit).map(TxOutcome::Commit)
         })
         .await
     }
 
     async fn postpone_answer(&self, id: DisputeAnswerId, due_at: Timestamp) -> Result<Applied, StoreError> {
-        self.write(move |connection| answer::postpone(connection, id, Instant(due_at))).await
+        self.write(move |connection| given_answer::postpone(connection, id, Instant(due_at))).await
     }
 
     async fn find_evidence(&self, id: DisputeAnswerId) -> Result<Option<SealedSecret>, StoreError> {
-        self.read(move |connection| answer::evidence(connection, id)).await
+        self.read(move |connection| given_answer::evidence(connection, id)).await
     }
 
     async fn find_dispute_position(&self, processor: &str) -> Result<Option<String>, StoreError> {

@@ -7,6 +7,9 @@ use dropin_ports::{Actor, DisputeChanged, ReportedDispute, StoreError};
 use super::draft::{Draft, answer_state};
 use super::{DisputeProcessor, Disputes, LOOK_LEASE, LOOK_PAUSES, MAX_CAS_RETRIES, busy};
 
+/// Most pages of a list that are read at once while a dispute on them has to wait.
+const MAX_PAGES: u32 = 32;
+
 /// What came of a dispute that a processor tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Recorded {
@@ -22,34 +25,63 @@ impl Disputes {
     /// # Errors
     /// [`StoreError`].
     pub async fn read_new(&self, limit: u32) -> Result<bool, StoreError> {
-        let mut more = false;
+        let (mut more, mut failed) = (false, Ok(()));
         for processor in &self.processors {
-            more |= self.read_list(processor, limit).await?;
+            // One that fails keeps no other from being read.
+            match self.read_list(processor, limit).await {
+                Ok(there_is_more) => more |= there_is_more,
+                Err(error) => failed = Err(error),
+            }
         }
-        Ok(more)
+        failed.map(|()| more)
     }
 
     async fn read_list(&self, processor: &DisputeProcessor, limit: u32) -> Result<bool, StoreError> {
         let position = self.store.find_dispute_position(&processor.name).await?;
-        let listed = match processor.api.list_disputes(position.as_deref(), limit).await {
-            Ok(listed) => listed,
-            Err(error) => {
-                log::warn!(processor = processor.name.as_str(), error:% = error; "disputes cannot be read; trying again");
-                return Ok(false);
-            }
-        };
         // Those behind one that has to wait are taken up too; the next reading begins before it.
-        let (mut reached, mut waits) = (None, false);
-        for one in &listed {
-            waits |= self.record(processor, &one.dispute).await? == Recorded::Later;
-            if !waits {
-                reached = Some(one.position.as_str());
+        let (mut after, mut reached, mut waits, mut is_full) = (position.clone(), None, false, true);
+        for _page in 0..MAX_PAGES {
+            let listed = match processor.api.list_disputes(after.as_deref(), limit).await {
+                Ok(listed) => listed,
+                Err(error) => {
+                    log::warn!(processor = processor.name.as_str(), error:% = error; "disputes cannot be read; trying again");
+                    return Ok(false);
+                }
+            };
+            is_full = listed.len() == usize::try_from(limit).unwrap_or(usize::MAX);
+            for one in listed {
+                waits |= self.record_unless_corrupt(processor, &one.dispute).await? == Recorded::Later;
+                after = Some(one.position);
+                if !waits {
+                    reached.clone_from(&after);
+                }
+            }
+            if !waits || !is_full {
+                break;
             }
         }
-        if let Some(reached) = reached.filter(|reached| position.as_deref() != Some(*reached)) {
-            self.store.keep_dispute_position(&processor.name, position.as_deref(), reached).await?;
+        if let Some(reached) = reached.filter(|reached| position.as_ref() != Some(reached)) {
+            self.store.keep_dispute_position(&processor.name, position.as_deref(), &reached).await?;
         }
-        Ok(!waits && listed.len() == usize::try_from(limit).unwrap_or(usize::MAX))
+        Ok(!waits && is_full)
+    }
+
+    /// A row that cannot be read is tried again, as a dispute that has to wait is: it keeps no other from being taken up.
+    async fn record_unless_corrupt(
+        &self,
+        processor: &DisputeProcessor,
+        reported: &ReportedDispute,
+    ) -> Result<Recorded, StoreError> {
+        match self.record(processor, reported).await {
+            Err(error @ StoreError::Corrupt { .. }) => {
+                log::error!(
+                    processor = processor.name.as_str(), reference = reported.reference.as_str(), error:% = error;
+                    "a dispute cannot be written down; trying again"
+                );
+                Ok(Recorded::Later)
+            }
+            recorded => recorded,
+        }
     }
 
     /// Writes a dispute down that the processor tells of, once, or what became of it.
@@ -61,7 +93,7 @@ impl Disputes {
                 return Ok(Recorded::Done);
             }
             let order = match reported.authorization {
-                Some(authorization) => self.store.find_disputed_order(authorization).await?,
+                Some(authorization) => self.store.find_disputed_order(&processor.name, authorization).await?,
                 None => None,
             };
             let Some(order) = order else {
@@ -72,7 +104,13 @@ impl Disputes {
             let ledger = LedgerTransactionId::new(self.ids.ordered());
             let step = match Dispute::open(new, &order, ledger, now) {
                 Ok(step) => step,
-                Err(StepRefused::State(_open)) => return Ok(Recorded::Later),
+                Err(StepRefused::State(_open)) if !order.state.is_final() => {
+                    log::info!(
+                        processor = processor.name.as_str(), reference = reported.reference.as_str(), order:% = order.id;
+                        "a dispute waits for the outcome of its Order"
+                    );
+                    return Ok(Recorded::Later);
+                }
                 Err(StepRefused::Money(MoneyRule::MixedCurrencies)) => {
                     self.cannot_be_taken_up(processor, reported, "its Order has another currency");
                     return Ok(Recorded::Done);
@@ -121,7 +159,13 @@ impl Disputes {
             let due = self.store.claim_undecided_disputes(&processor.name, now, now.plus(LOOK_LEASE), limit).await?;
             more |= due.len() == usize::try_from(limit).unwrap_or(usize::MAX);
             for id in due {
-                self.look(processor, id).await?;
+                // It is looked at again when its lease ends; the others do not wait for it.
+                match self.look(processor, id).await {
+                    Err(error @ StoreError::Corrupt { .. }) => {
+                        log::error!(dispute:% = id, error:% = error; "a dispute cannot be followed; trying again");
+                    }
+                    looked => looked?,
+                }
             }
         }
         Ok(more)

@@ -230,7 +230,7 @@ pub const PANEL_ACTIONS: [ActionRule; PanelAction::ALL.len()] = {
         ),
         rule(
             A::ManageWallet,
-            Merchant,
+            Deployment,
             &[Developer, Owner],
             "register and check domains for the mobile wallet, and take its certificate away",
         ),

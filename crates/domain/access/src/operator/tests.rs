@@ -68,7 +68,7 @@ fn the_table_has_one_row_for_each_action_in_their_order() {
     }
     let of_deployment: Vec<_> = PANEL_ACTIONS.iter().filter(|rule| rule.reach == ActionReach::Deployment).collect();
     let actions: Vec<_> = of_deployment.iter().map(|rule| rule.action).collect();
-    assert_eq!(actions, [A::CreateMerchant, A::VerifyLedger, A::ManageOperators]);
+    assert_eq!(actions, [A::CreateMerchant, A::ManageWallet, A::VerifyLedger, A::ManageOperators]);
 }
 
 #[test]
