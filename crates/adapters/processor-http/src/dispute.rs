@@ -217,24 +217,30 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_for_or_makes_no_sense_is_no_page() {
-        for odd in [
-            vec![dispute(4)],
-            vec![dispute(6), dispute(5)],
-            vec![dispute(5), dispute(6), dispute(7)],
-            vec![with(json!({"State": "OPEN"}))],
-            vec![with(json!({"Reason": "BORED"}))],
-            vec![with(json!({"Amount": "10"}))],
-            vec![with(json!({"Amount": 0}))],
-            vec![with(json!({"AuthorizationKey": "k"}))],
-            vec![with(json!({"Reference": "../operations"}))],
-            vec![with(json!({"DueAt": "soon"}))],
-        ] {
+    fn what_was_not_asked_for_is_no_page() {
+        for odd in [vec![dispute(4)], vec![dispute(6), dispute(5)], vec![dispute(5), dispute(6), dispute(7)]] {
             assert!(read_page(&odd).is_err(), "{odd:?}");
         }
         assert!(page(answer(500, &json!({"Disputes": []})), 0, 1).is_err());
         assert!(one(answer(200, &dispute(5)), "sbx_dp_6").is_err(), "another one");
         assert!(one(answer(200, &dispute(5)), "sbx_dp_5").is_ok());
+    }
+
+    #[test]
+    fn what_makes_no_sense_keeps_no_other_dispute_from_being_read() {
+        for odd in [
+            json!({"State": "OPEN"}),
+            json!({"Amount": "10"}),
+            json!({"Amount": 0}),
+            json!({"AuthorizationKey": "k"}),
+            json!({"Reference": "../operations"}),
+            json!({"DueAt": "soon"}),
+        ] {
+            let [read] = read_page(&[with(odd), dispute(7)]).unwrap().try_into().unwrap();
+            assert_eq!(read.position, "7");
+        }
+        let [read] = read_page(&[with(json!({"Reason": "BORED"}))]).unwrap().try_into().unwrap();
+        assert_eq!(read.dispute.reason, DisputeReason::General, "a reason that is new there");
     }
 
     #[test]

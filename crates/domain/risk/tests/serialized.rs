@@ -64,8 +64,9 @@ fn an_exemption_stands_there_where_one_is_asked_for() {
     let file = RulesFile::parse("[exemptions]\nLOW_VALUE = '30.00 EUR'").unwrap();
     let rules = Rules::built_in().with(&file).unwrap();
     let exempted = Some(ExemptedPayments { payments: 2, amount_cents: 3_00 });
-    let facts =
+    let mut facts =
         Facts { amount_cents: Some(4_00), scheme: "VISA".parse().ok(), exempted, is_stored: false, ..Facts::default() };
+    facts.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum::default());
     let screening = rules.screen(facts.clone());
     let json = serde_json::to_string(&screening).unwrap();
     for part in [r#","Exemption":"LOW_VALUE","#, r#","Exempted":{"Payments":2,"AmountCents":300}}"#] {

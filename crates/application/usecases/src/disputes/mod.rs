@@ -3,9 +3,9 @@
 //! An answer has the shape of every effect at a processor: it is written down, then given under its own id as the processor's key, then what came of
 //! it is written down with the notification. What nobody knows stays open, and the settler gives it again under the same key.
 
-mod answer;
 mod draft;
 mod evidence;
+mod given_answer;
 mod report;
 
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use dropin_ports::{
 
 use crate::access::Caller;
 
-pub use answer::AnsweredDispute;
 pub(crate) use evidence::owner as evidence_owner;
+pub use given_answer::AnsweredDispute;
 
 /// How often a decision is made again after somebody else changed the dispute or its Order first.
 const MAX_CAS_RETRIES: u32 = 8;

@@ -74,7 +74,7 @@ mod tests {
     use dropin_money::{Amount, Currency};
     use dropin_order::NewOrder;
     use dropin_ports::IssuerChecks;
-    use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile};
+    use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile, Velocity, VelocityKey, VelocitySum, VelocityWindow};
 
     use super::*;
 
@@ -120,6 +120,14 @@ mod tests {
             assert_eq!(counted, expected, "{minor} {under_review} {screening:?}");
         }
     }
+
+    /// Tries are counted, and there were none.
+    fn counted() -> Velocity {
+        let mut velocity = Velocity::default();
+        velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum::default());
+        velocity
+    }
+
     #[test]
     fn an_approval_tells_of_its_cards_exemptions_where_they_are_asked_for() {
         use CardAuthentication::{Authenticated, Exempted, Unchanged};
@@ -129,6 +137,7 @@ mod tests {
             amount_cents: Some(cents),
             scheme: "VISA".parse().ok(),
             known_days: Some(3),
+            velocity: counted(),
             exempted: Some(ExemptedPayments { payments, amount_cents: 0 }),
             ..Facts::default()
         };

@@ -70,6 +70,8 @@ impl Counts {
     pub(crate) fn say_exempted(&self, payments: u32) {
         let exempted = ExemptedPayments { payments, amount_cents: u64::from(payments) };
         self.says.lock().unwrap().exempted = Some(exempted);
+        let mut says = self.says.lock().unwrap();
+        says.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum::default());
     }
 
     pub(crate) fn be_in(&self, trouble: Option<Trouble>) {

@@ -110,7 +110,9 @@ impl Disputes {
             .text("State", dispute.state)
             .text("Amount", format!("{:#}", dispute.amount));
         let (action, after) = match response {
-            DisputeResponse::Accept => (AuditAction::DisputeAccept, document.clone()),
+            DisputeResponse::Accept => {
+                (AuditAction::DisputeAccept, document.clone().text("Answer", DisputeAnswerKind::Accept))
+            }
             DisputeResponse::Evidence(evidence) => {
                 let characters = evidence.text().map_or(0, |text| text.chars().count());
                 let files = evidence.files().iter().map(|file| format!("{}, {} bytes", file.media, file.content.len()));
