@@ -43,7 +43,7 @@ impl Position {
 /// use dropin_risk::RulesFile;
 ///
 /// let mistakes = RulesFile::parse("[weight]\n").unwrap_err();
-/// let told = "line 1, column 1: is no section; there are thresholds, limits, weights, velocity, rules, disposable, allow, block";
+/// let told = "line 1, column 1: is no section; there are thresholds, limits, weights, velocity, rules, exemptions, outside, disposable, allow, block";
 /// assert_eq!(mistakes.iter().next().unwrap().to_string(), told);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]

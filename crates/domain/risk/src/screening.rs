@@ -119,10 +119,12 @@ impl Screening {
     /// The exemption from strong authentication that the processor is asked for.
     ///
     /// ```
-    /// # use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile, ScaExemption};
+    /// # use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile, ScaExemption, VelocityKey, VelocitySum, VelocityWindow};
     /// let rules = Rules::built_in().with(&RulesFile::parse("[exemptions]\nLOW_VALUE = '30.00 EUR'")?)?;
     /// let exempted = Some(ExemptedPayments::default());
-    /// let facts = Facts { amount_cents: Some(9_90), scheme: "VISA".parse().ok(), exempted, ..Facts::default() };
+    /// let mut facts = Facts { amount_cents: Some(9_90), scheme: "VISA".parse().ok(), exempted, ..Facts::default() };
+    /// // The merchant's tries are counted, and there were none.
+    /// facts.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum::default());
     /// assert_eq!(rules.screen(facts).exemption(), Some(ScaExemption::LowValue));
     /// # Ok::<(), dropin_risk::Mistakes>(())
     /// ```
