@@ -272,7 +272,7 @@ fn hand_in_evidence() -> OperationDocs {
         .id(ORDER_ID.0, ORDER_ID.1)
         .id(DISPUTE_ID.0, DISPUTE_ID.1)
         .repeatable()
-        .takes_files::<DisputeEvidenceForm>("Text, Files or both.")
+        .takes_files::<DisputeEvidenceForm>(DisputeEvidenceForm::files(), "Text, Files or both.")
         .answers(ResponseDocs::json::<DisputeBody>(200, "The dispute, UNDER_REVIEW or with AnswerPending."))
         .refuses(ANSWER_REFUSALS)
 }

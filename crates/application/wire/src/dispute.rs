@@ -1,9 +1,15 @@
 //! Disputes: what a merchant is told of one, and what it hands in (docs/SPECIFICATION.md#disputes).
 
+use std::borrow::Cow;
+
 use dropin_kernel::{ViolationCode, Violations};
 use dropin_order::{Dispute, Evidence, EvidenceFile, EvidenceMedia};
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{
+    AdditionalProperties, ArrayBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
+};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::number::ExactNumber;
 use crate::request::RequestError;
@@ -86,21 +92,46 @@ pub struct FormPart {
     pub content: Vec<u8>,
 }
 
-/// The body of POST /v1/order/{OrderId}/dispute/{DisputeId}/evidence, for the document.
-#[derive(Debug, ToSchema)]
-#[schema(
-    as = DisputeEvidence,
-    rename_all = "PascalCase",
-    description = "A form of multipart/form-data, at most 2.5 MiB: Text, Files or both."
-)]
-#[expect(dead_code, reason = "it describes the parts of a form and is never made")]
-pub struct DisputeEvidenceForm {
-    /// In your own words, at most 20,000 characters.
-    #[schema(value_type = String, required = false)]
-    text: String,
-    /// At most 8 files, 2 MiB together, each with a file name and one of the media types application/pdf, image/jpeg, image/png, text/plain.
-    #[schema(value_type = Vec<String>, required = false)]
-    files: Vec<String>,
+/// The body of POST /v1/order/{OrderId}/dispute/{DisputeId}/evidence, for the document; the media types of its files stand beside it there.
+#[derive(Debug)]
+pub enum DisputeEvidenceForm {}
+
+impl DisputeEvidenceForm {
+    /// The field with the files, and what each may be.
+    pub fn files() -> (&'static str, String) {
+        ("Files", EvidenceMedia::ALL.map(EvidenceMedia::as_str).join(", "))
+    }
+}
+
+impl PartialSchema for DisputeEvidenceForm {
+    fn schema() -> RefOr<Schema> {
+        let text = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("In your own words: at most 20,000 characters, not blank, without control characters but line breaks and tabs."))
+            .max_length(Some(Evidence::MAX_TEXT_CHARACTERS))
+            .pattern(Some(r"^[^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]*[^\s\u0000-\u001F\u007F-\u009F][^\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F]*$"));
+        let file =
+            ObjectBuilder::new().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(KnownFormat::Binary)));
+        let files = ArrayBuilder::new()
+            .items(file.min_length(Some(1)))
+            .min_items(Some(1))
+            .max_items(Some(Evidence::MAX_FILES))
+            .description(Some("2 MiB together, each part with a file name and a Content-Type."));
+        let form = ObjectBuilder::new()
+            .description(Some("A form of multipart/form-data, at most 2.5 MiB: Text, Files or both."))
+            .schema_type(Type::Object)
+            .property("Text", text)
+            .property(Self::files().0, files)
+            .min_properties(Some(1))
+            .additional_properties(Some(AdditionalProperties::FreeForm(false)));
+        RefOr::T(form.into())
+    }
+}
+
+impl ToSchema for DisputeEvidenceForm {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed("DisputeEvidence")
+    }
 }
 
 /// Reads evidence of the parts of a form.
@@ -133,8 +164,7 @@ pub fn evidence(parts: Vec<FormPart>) -> Result<Evidence, RequestError> {
 fn file(index: usize, part: FormPart, all: &mut Violations) -> Option<EvidenceFile> {
     let media = part.media_type.unwrap_or_default().to_ascii_lowercase().parse::<EvidenceMedia>();
     if media.is_err() {
-        let kinds = EvidenceMedia::ALL.map(EvidenceMedia::as_str).join(", ");
-        let message = format!("the part's Content-Type must be one of {kinds}");
+        let message = format!("the part's Content-Type must be one of {}", DisputeEvidenceForm::files().1);
         all.push(format!("Files[{index}].Content-Type"), ViolationCode::NotAllowed, message);
     }
     if part.file_name.is_none() {

@@ -48,6 +48,8 @@ pub(super) struct Request {
     pub(super) description: &'static str,
     pub(super) schema: RefOr<Schema>,
     pub(super) schemas: AddSchemas,
+    /// The field of a form that has files, and their media types.
+    pub(super) files: Option<(&'static str, String)>,
 }
 
 /// An answer that is a success.
@@ -206,10 +208,12 @@ impl OperationDocs {
         self.body::<T>("application/x-www-form-urlencoded", true, description)
     }
 
-    /// The form with files.
+    /// The form with files: the field that has them, and the media types that each may have.
     #[must_use]
-    pub fn takes_files<T: ToSchema>(self, description: &'static str) -> Self {
-        self.body::<T>("multipart/form-data", true, description)
+    pub fn takes_files<T: ToSchema>(self, files: (&'static str, String), description: &'static str) -> Self {
+        let mut documented = self.body::<T>("multipart/form-data", true, description);
+        documented.request = documented.request.map(|request| Request { files: Some(files), ..request });
+        documented
     }
 
     /// Adds an answer that is a success.
@@ -228,7 +232,7 @@ impl OperationDocs {
 
     fn body<T: ToSchema>(mut self, content_type: &'static str, required: bool, description: &'static str) -> Self {
         let (schema, schemas) = named::<T>();
-        self.request = Some(Request { content_type, required, description, schema, schemas });
+        self.request = Some(Request { content_type, required, description, schema, schemas, files: None });
         self
     }
 

@@ -6,6 +6,7 @@ mod serve;
 
 use dropin_wire::ErrorCode;
 use serde_json::Value;
+use utoipa::openapi::encoding::EncodingBuilder;
 use utoipa::openapi::path::{
     HttpMethod, Operation as DocumentedOperation, OperationBuilder, ParameterBuilder, ParameterIn,
 };
@@ -162,7 +163,11 @@ fn operation(
 fn request_body(request: &docs::Request, exchanges: &[&Exchange]) -> RequestBody {
     let shown = exchanges.iter().filter(|one| one.status < 400 && one.request.is_some());
     let examples = shown.map(|one| (one.name.clone(), example(&one.summary, one.request.clone())));
-    let content = ContentBuilder::new().schema(Some(request.schema.clone())).examples_from_iter(examples).build();
+    let mut content = ContentBuilder::new().schema(Some(request.schema.clone())).examples_from_iter(examples);
+    if let Some((field, media_types)) = &request.files {
+        content = content.encoding(*field, EncodingBuilder::new().content_type(Some(media_types)).build());
+    }
+    let content = content.build();
     let required = if request.required { Required::True } else { Required::False };
     RequestBodyBuilder::new()
         .description(Some(request.description))
