@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use dropin_tests::{Response, World, cards, until};
 use serde_json::{Value, json};
 
+use crate::contracts::opened;
 use crate::disputes::{disputed, form, hand_in, path, then};
 use crate::{AUTHORIZED, PAID};
 
@@ -157,17 +158,10 @@ async fn act(world: &World, operation: &str) -> String {
             order
         }
         "closeContract" => {
-            let stashed = world.stash(merchant, cards::VISA).await;
-            let mut request = merchant.checkout_request(json!({
-                "PaymentMethod": "VISA", "StashId": stashed.stash_id, "DeviceFingerprint": stashed.fingerprint,
-                "Kind": "RECURRING", "Consent": {"TextVersion": "2026-11", "Locale": "de_DE"},
-            }));
-            request.as_object_mut().unwrap().retain(|name, _| name != "Items" && name != "Capture");
-            let opened = merchant.post_checkout("/openContract", None, &request).await;
-            is_done(&opened);
-            let contract = opened.json()["ContractId"].as_str().unwrap().to_owned();
+            let contract = opened(world, cards::VISA, json!({})).await;
             let body = json!({"MerchantId": merchant.id, "ContractId": contract});
             is_done(&merchant.post_checkout("/closeContract", None, &body).await);
+            world.receiver.expect(&contract, &["CONTRACT_OPENED", "CONTRACT_CLOSED"]).await;
             contract
         }
         other => panic!("say how {other} acts"),

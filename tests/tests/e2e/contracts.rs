@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 const CHARGED: [&str; 2] = ["ORDER_AUTHORIZED", "ORDER_PROCESSED"];
 
 /// A request to store a card that waits in the stash.
-async fn to_open(world: &World, number: &str, change: Value) -> Value {
+pub(crate) async fn to_open(world: &World, number: &str, change: Value) -> Value {
     let stashed = world.stash(&world.merchant, number).await;
     let mut request = world.merchant.checkout_request(json!({
         "PaymentMethod": "VISA", "StashId": stashed.stash_id, "DeviceFingerprint": stashed.fingerprint,
@@ -36,7 +36,7 @@ async fn open(world: &World, number: &str, change: Value) -> Response {
 }
 
 /// The id of a contract that may be charged, and that its merchant was told of.
-async fn opened(world: &World, number: &str, change: Value) -> String {
+pub(crate) async fn opened(world: &World, number: &str, change: Value) -> String {
     let answer = open(world, number, change).await;
     assert_eq!((answer.status, &answer.json()["State"]), (200, &json!("ACTIVE")), "{}", answer.text());
     let id = contract_of(&answer);
@@ -50,7 +50,7 @@ fn contract_of(answer: &Response) -> String {
 }
 
 /// A charge of 29.90 USD.
-fn to_charge(world: &World, contract: &str, change: Value) -> Value {
+pub(crate) fn to_charge(world: &World, contract: &str, change: Value) -> Value {
     let mut request = world.merchant.checkout_request(json!({"ContractId": contract}));
     let members = request.as_object_mut().unwrap();
     members.remove("Return");

@@ -11,6 +11,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 
 use crate::PAID;
+use crate::contracts::to_open;
 
 /// One way to lose the keys.
 #[derive(Debug, Clone, Copy)]
@@ -96,12 +97,7 @@ crate::both! {
     /// card once it is back.
     async fn without_credential_keys_no_card_is_stored(world: &World) {
         let (keys, aside) = (world.data.join("keys/credential"), world.data.join("aside"));
-        let card = world.stash(&world.merchant, cards::VISA).await;
-        let mut request = world.merchant.checkout_request(json!({
-            "PaymentMethod": "VISA", "StashId": card.stash_id, "DeviceFingerprint": card.fingerprint,
-            "Kind": "RECURRING", "Consent": {"TextVersion": "2026-11", "Locale": "de_DE"},
-        }));
-        request.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "Items" | "Capture"));
+        let request = to_open(world, cards::VISA, json!({})).await;
         let session = world.merchant.create_session(json!({"OpenContract": true})).await;
         let shopper = world.shopper(&session);
         let typed = shopper.stash("subscriber", cards::VISA).await;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use dropin_tests::{Topology, World, cards, until};
 use serde_json::{Value, json};
 
+use crate::contracts::{opened, to_charge};
 use crate::stripe::stand_in::{KEY, StandIn};
 use crate::stripe::{KeyFile, key_was_read};
 use crate::{AUTHORIZED, PAID};
@@ -49,9 +50,7 @@ impl Deployment {
 
 /// A checkout of the merchant's server with what was stored; how its answer tells the money.
 async fn charge(world: &World, contract: &str) -> Value {
-    let mut request = world.merchant.checkout_request(json!({"ContractId": contract}));
-    request.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "Return" | "DeviceFingerprint"));
-    let answer = world.merchant.post_checkout("", None, &request).await;
+    let answer = world.merchant.post_checkout("", None, &to_charge(world, contract, json!({}))).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
 }
@@ -76,15 +75,7 @@ async fn each_payment_stays_with_its_processor(topology: Topology) {
     let second = deployment.world.authorized(cards::CAPTURE_REFUSED).await;
     let third = deployment.world.paid(cards::UNDER_REVIEW, json!({})).await;
     assert_eq!(third.order["UnderReview"], false, "{}", third.order);
-    let stashed = deployment.world.stash(&deployment.world.merchant, cards::VISA).await;
-    let mut request = deployment.world.merchant.checkout_request(json!({
-        "PaymentMethod": "VISA", "StashId": stashed.stash_id, "DeviceFingerprint": stashed.fingerprint,
-        "Kind": "RECURRING", "Consent": {"TextVersion": "2026-11", "Locale": "de_DE"},
-    }));
-    request.as_object_mut().unwrap().retain(|name, _| !matches!(name.as_str(), "Items" | "Capture"));
-    let opened = deployment.world.merchant.post_checkout("/openContract", None, &request).await;
-    let contract = opened.json()["ContractId"].as_str().unwrap_or_else(|| panic!("{}", opened.text())).to_owned();
-    deployment.world.receiver.expect(&contract, &["CONTRACT_OPENED"]).await;
+    let contract = opened(&deployment.world, cards::VISA, json!({})).await;
     deployment.route(&[], true).await;
     let world = &deployment.world;
     for paid in [&first, &third] {

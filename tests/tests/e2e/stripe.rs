@@ -14,6 +14,7 @@ use dropin_tests::{Topology, World, cards, thousandths_of, until};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::contracts::{opened, to_charge};
 use crate::{AUTHORIZED, PAID};
 use stand_in::{KEY, StandIn};
 
@@ -141,8 +142,21 @@ async fn a_refused_key_uses_nothing_up(topology: Topology) {
     let shopper = world.shopper(&session);
     let typed = shopper.stash("cart", cards::VISA).await;
     let version = shopper.view().await["Version"].as_i64().unwrap();
+    let contract = opened(&world, cards::VISA, json!({})).await;
+    let charge = to_charge(&world, &contract, json!({}));
+    let charged = world.merchant.post_checkout("", Some("charged"), &charge).await;
+    assert_eq!(charged.status, 200, "{}", charged.text());
     key.put("sk_test_revoked");
     key_was_read(&mut world, 1).await;
+    // What the processor said a second ago holds for a second.
+    until("the key is refused", Duration::from_secs(5), async || {
+        let new = world.merchant.post_checkout("", None, &to_charge(&world, &contract, json!({}))).await;
+        (new.status == 503).then_some(())
+    })
+    .await;
+    // What was done with an Idempotency-Key is told, not refused.
+    let again = world.merchant.post_checkout("", Some("charged"), &charge).await;
+    assert_eq!((again.status, again.header("idempotent-replayed"), again.text()), (200, Some("true"), charged.text()));
     for _ in 0..2 {
         for refused in [shopper.submit(version, &typed).await, world.merchant.post_checkout("", None, &request).await] {
             assert_eq!((refused.status, refused.code().as_str()), (503, "SERVICE_UNAVAILABLE"), "{}", refused.text());
@@ -162,7 +176,9 @@ async fn a_refused_key_uses_nothing_up(topology: Topology) {
     assert_eq!(shopper.submit(version, &typed).await.status, 200);
     assert_eq!(shopper.rest().await["State"], "COMPLETED");
     world.receiver.expect(&session, &PAID).await;
-    world.receiver.expect(paid.json()["OrderId"].as_str().unwrap(), &PAID[1..]).await;
+    for order in [&paid, &charged] {
+        world.receiver.expect(order.json()["OrderId"].as_str().unwrap(), &PAID[1..]).await;
+    }
     world.finish_at_another_processor().await;
 }
 

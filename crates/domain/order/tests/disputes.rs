@@ -89,6 +89,23 @@ fn what_is_disputed_is_not_refunded_and_never_makes_less_than_nothing() {
     }
 }
 
+/// A bank may ask for money that we have not heard of: what arrives late is booked beside what is disputed.
+#[test]
+fn late_money_of_a_disputed_order_is_booked() {
+    let none = Amounts::none(dropin_money::Currency::Usd);
+    for state in [OrderState::ProcessingFailed, OrderState::Cancelled] {
+        let ended = in_state(state).edited(|parts| parts.amounts = none.clone()).unwrap();
+        let ended = disputed(&ended, 150).order.change.next;
+        let paid = ended.paid_late(&usd(1_000), id(5), id(6), LATER).unwrap().change.next;
+        assert_eq!((paid.amounts.captured(), paid.amounts.disputed()), (&usd(1_000), &usd(150)), "{state}");
+        assert!(paid.amounts.is_overdrawn(), "all of it is to be given back");
+        let reserved = ended.authorized_late(&usd(1_000), id(5), LATER).unwrap().change.next;
+        assert_eq!((reserved.amounts.capturable(), reserved.amounts.disputed()), (usd(1_000), &usd(150)), "{state}");
+        let voided = reserved.voided(id(6), LATER).unwrap().change.next;
+        assert_eq!((voided.amounts.capturable(), voided.amounts.disputed()), (usd(0), &usd(150)), "{state}");
+    }
+}
+
 #[test]
 fn two_disputes_hold_both_and_one_that_is_won_sets_its_own_free() {
     let first = disputed(&captured(), 300);

@@ -88,9 +88,7 @@ impl Payments {
         let merchant = payment.order.merchant_id;
         match payment.operation.kind {
             OpKind::Authorize => Ok(self.processor.abandon(question(merchant, &payment.operation)).await),
-            // The shopper has paid meanwhile, and the merchant was notified: a void that is sent now would reverse that at a processor whose voids
-            // reach captures, too.
-            OpKind::Void if payment.order.state == OrderState::Processed => {
+            _ if is_overtaken(payment) => {
                 if self.clock.now() < payment.operation.created_at.plus(self.timing.lease) {
                     return Ok(StatusReply::Unreachable { why: "the call may still be on its way".to_owned() });
                 }
@@ -102,5 +100,17 @@ impl Payments {
                 self.call(merchant, &payment.operation).await.map(StatusReply::Known)
             }
         }
+    }
+}
+
+/// Whether what happened since an operation was written down forbids to send it now.
+fn is_overtaken(payment: &Payment) -> bool {
+    let is_paid = payment.order.state == OrderState::Processed;
+    match payment.operation.kind {
+        // The shopper has paid meanwhile, and the merchant was notified: a void would reverse that at a processor whose voids reach captures, too.
+        OpKind::Void => is_paid,
+        // A bank has taken the money back for the shopper meanwhile.
+        OpKind::Refund => is_paid && payment.order.amounts.is_overdrawn(),
+        OpKind::Authorize | OpKind::Capture => false,
     }
 }

@@ -228,6 +228,43 @@ async fn what_is_told_before_the_capture_is_known_waits_and_holds_up_nobody() {
     assert_eq!(scene.world.store.find_dispute_position("bank").await.unwrap().as_deref(), Some("3"));
 }
 
+/// More of them than are read at once stand behind one that waits, and one that can never be taken up is passed by.
+#[tokio::test]
+async fn those_behind_one_that_waits_are_taken_up_however_many() {
+    let scene = Scene::new().await;
+    scene.world.script.say(OpKind::Authorize, crate::script::unclear());
+    let (open, _) = scene.world.checkout("PAYPAL", false).await;
+    scene.dispute(scene.world.store.list_operations(open).await.unwrap()[0].id, "dp_early", 100);
+    let mut orders = Vec::new();
+    for number in 0..3 {
+        let (order, authorization) = scene.paid().await;
+        scene.dispute(authorization, &format!("dp_{number}"), 200);
+        orders.push(order);
+    }
+    assert_eq!(scene.disputes.read_new(1).await, Ok(false), "what waits is not asked for at once again");
+    for order in orders {
+        assert_eq!(scene.of(order).await.len(), 1);
+    }
+    assert_eq!(scene.of(open).await, []);
+    assert_eq!(scene.world.store.find_dispute_position("bank").await.unwrap(), None);
+}
+
+/// A refund whose next try is due when a bank has taken the money meanwhile is not tried: the shopper has it.
+#[tokio::test]
+async fn a_refund_is_not_asked_for_again_beyond_what_a_bank_holds() {
+    let scene = Scene::new().await;
+    let (order, authorization) = scene.paid().await;
+    scene.world.script.say(OpKind::Refund, crate::script::declined(true));
+    drop(scene.world.refund(order, "all", None).await.unwrap());
+    scene.dispute(authorization, "dp_all", 1_000);
+    scene.disputes.read_new(10).await.unwrap();
+    for _ in 0..3 {
+        scene.world.settle_after(60 * SECOND).await;
+    }
+    assert_eq!(scene.world.refunds(order).await[0].state.as_str(), "FAILED");
+    assert_eq!((scene.world.script.asked(OpKind::Refund).len(), scene.ledger(order).await), (1, [0, 1_000, 0]));
+}
+
 #[tokio::test]
 async fn an_answer_that_is_lost_is_given_again_under_its_key_with_the_same_evidence() {
     let scene = Scene::new().await;

@@ -91,6 +91,17 @@ fn a_stored_card_is_charged_and_deleted_where_it_is() {
     });
 }
 
+/// A colon is part of what a processor gives, unless another processor's name stands before it.
+#[test]
+fn a_card_of_the_only_processor_is_its_own_whatever_it_looks_like() {
+    let main = named("sandbox", ProcessorKind::Sandbox, "http://127.0.0.1:1", "a key");
+    let alone = ProcessorRouter::new(main, Vec::new());
+    for given in ["crd_1", "tok:abc", "acquirer:cus_1/pm_1"] {
+        let (holder, known) = alone.holder(given.parse().unwrap());
+        assert_eq!((holder, known.expose()), (id("sandbox"), given));
+    }
+}
+
 #[test]
 fn each_is_as_ready_as_it_is() {
     System::new().block_on(async {

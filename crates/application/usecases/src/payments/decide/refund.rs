@@ -62,8 +62,7 @@ fn refused(draft: &mut Draft<'_>, state: OpState, retryable: bool, refund: &Refu
         draft.again_later(if retryable { Duration::ZERO } else { LONGEST_RETRY });
         return Ok(());
     }
-    // What a bank holds by now is not given back once more.
-    if retryable && now.since(refund.created_at) < PATIENCE && !draft.order().amounts.is_overdrawn() {
+    if retryable && now.since(refund.created_at) < PATIENCE {
         draft.again_later(Duration::ZERO);
         return Ok(());
     }
