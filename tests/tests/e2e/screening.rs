@@ -180,8 +180,10 @@ crate::both! {
         screen(world, "[exemptions]\nLOW_VALUE = '30.00 EUR'").await;
         let small = json!({"AutoCapture": true, "Currency": "EUR", "Items": [{"Name": "Pencil", "Amount": 9.9, "Quantity": 1}]});
         let taken = world.paid(cards::CHALLENGED, small.clone()).await;
-        assert_eq!((&taken.order["State"], &taken.order["Screening"]["Exemption"]), (&json!("PROCESSED"), &json!("LOW_VALUE")), "{}", taken.order);
-        let shown = world.programs.run_dropin(&["order", "show", taken.order["OrderId"].as_str().unwrap()]);
+        world.receiver.expect(&taken.session, &PAID).await;
+        let order = world.merchant.order_of(&taken.session).await;
+        assert_eq!((&order["State"], &order["Screening"]["Exemption"]), (&json!("PROCESSED"), &json!("LOW_VALUE")), "{order}");
+        let shown = world.programs.run_dropin(&["order", "show", order["OrderId"].as_str().unwrap()]);
         assert!(shown.contains("asked for the exemption LOW_VALUE"), "{shown}");
         let session = world.merchant.create_session(small).await;
         let progress = world.pay(&session, cards::ASKS_ALWAYS).await;
