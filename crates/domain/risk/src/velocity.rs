@@ -238,7 +238,7 @@ impl VelocityCounts {
 pub struct VelocitySum {
     /// What was counted.
     pub counts: VelocityCounts,
-    /// Different cards.
+    /// Different cards; 0 by merchant.
     pub cards: u32,
 }
 
@@ -255,7 +255,8 @@ impl VelocitySum {
     }
 }
 
-/// The name of one number: what is counted, by what, how far back. Its text is `DEVICE_CARDS_HOUR`.
+/// The name of one number: what is counted, by what, how far back. Its text is `DEVICE_CARDS_HOUR`. Different cards of a merchant are not counted: MERCHANT
+/// has no CARDS.
 ///
 /// ```
 /// use dropin_risk::{VelocityKey, VelocityMeasure, VelocityName, VelocityWindow};
@@ -264,6 +265,7 @@ impl VelocitySum {
 /// assert_eq!((name.key, name.measure), (VelocityKey::Ip, VelocityMeasure::Declines));
 /// assert_eq!((name.window, name.to_string().as_str()), (VelocityWindow::TenMinutes, "IP_DECLINES_TEN_MINUTES"));
 /// assert_eq!("DEVICE_CARDS".parse::<VelocityName>().unwrap_err().what(), "window of velocity");
+/// assert_eq!("MERCHANT_CARDS_DAY".parse::<VelocityName>().unwrap_err().what(), "measure of velocity");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VelocityName {
@@ -287,7 +289,12 @@ impl FromStr for VelocityName {
     fn from_str(text: &str) -> Result<Self, UnknownCode> {
         let (key, rest) = text.split_once('_').unwrap_or((text, ""));
         let (measure, window) = rest.split_once('_').unwrap_or((rest, ""));
-        Ok(Self { key: key.parse()?, measure: measure.parse()?, window: window.parse()? })
+        let name = Self { key: key.parse()?, measure: measure.parse()?, window: window.parse()? };
+        if name.key == VelocityKey::Merchant && name.measure == VelocityMeasure::Cards {
+            // No measure has such a name.
+            text.parse::<VelocityMeasure>()?;
+        }
+        Ok(name)
     }
 }
 
