@@ -4,12 +4,14 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 
 use dropin_boot::SystemIds;
 use dropin_kernel::{OrderId, Timestamp};
 use dropin_ports::{
     CountableOutcome, HashedVelocityKey, IdSource, NewPaymentTry, PaymentTryOutcome, ScreeningStore, VelocityHash,
 };
+use dropin_risk::{Facts, Rules};
 use dropin_store::{Role, Store, StoreConfig};
 use serde_json::{Value, json};
 
@@ -235,7 +237,8 @@ fn pay(deployment: &Deployment, at: i64) {
     let at = Timestamp::from_micros(at * 1_000_000);
     let paid = NewPaymentTry { order_id, merchant_id: merchant, at, keys: vec![key], amount_cents: 1 };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(store.count_try(paid)).unwrap();
+    let screening = Rules::built_in().screen(Facts::default());
+    runtime.block_on(store.screen_try(paid, Arc::new(move |_| screening.clone()))).unwrap();
     runtime.block_on(store.count_outcome(order_id, CountableOutcome::plain(PaymentTryOutcome::Paid))).unwrap();
     store.close();
 }

@@ -7,6 +7,7 @@ mod harness;
 mod steps;
 mod values;
 
+pub use cases::screening::any_decision;
 pub use harness::{Harness, Raw, approval};
 pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_merchant};
 
@@ -273,6 +274,8 @@ macro_rules! all_cases {
                 every_key_is_counted_by_itself_with_amounts_and_cards
                 what_an_older_key_of_the_ring_counted_counts
                 an_order_is_counted_once
+                a_try_is_decided_on_by_its_counts_and_that_is_kept
+                a_session_is_counted_by_its_tries
                 what_became_of_a_try_is_counted_in_its_order
                 what_an_alarm_asks_for_is_no_decline_of_the_merchants
                 payments_under_an_exemption_count_until_somebody_authenticates

@@ -13,25 +13,19 @@ use crate::create::Creation;
 use crate::find::Search;
 use crate::outbox::{Claiming, Finishing};
 use crate::payment::{Preparation, Settling};
-use crate::screening::{Counting, Keeping};
+use crate::screening::Counting;
 use crate::stash::{Peek, Put};
 use crate::store::{Store, spawn};
 use crate::wake::WakeSignal;
 use crate::worker_pool::{self, Batchable, DbTask, Kind, Queue};
 
-/// Threads, and so connections to PostgreSQL, of a batch queue. A read waits for no lock, and one thread makes larger batches. A write may
-/// wait for a locked row until the deadline of the statement: a second thread serves the others meanwhile.
-const fn threads_for(kind: Kind) -> usize {
-    match kind {
-        Kind::Read => 1,
-        Kind::Write => 2,
-    }
-}
-
 /// Work that has a batch queue.
 pub(crate) trait BatchWork: Batchable {
     /// Whether it may change something.
     const KIND: Kind;
+    /// Threads, and so connections to PostgreSQL. A read waits for no lock, and one thread makes larger batches. A write may wait for a locked row until the
+    /// deadline of the statement: a second thread serves the others meanwhile.
+    const THREADS: usize;
     /// What its threads are called.
     const THREAD: &'static str;
 
@@ -39,15 +33,16 @@ pub(crate) trait BatchWork: Batchable {
     fn queue(batch_queues: &BatchQueues) -> &Arc<Queue<DbTask<Self>>>;
 }
 
-/// Declares the batch queues: name, kind of work, read or write, and the name of the threads.
+/// Declares the batch queues: name, kind of work, read or write, how many threads, and their name.
 macro_rules! batch_queues {
-    ($($queue:ident: $work:ty, $kind:ident, $thread:literal;)*) => {
+    ($($queue:ident: $work:ty, $kind:ident, $threads:literal, $thread:literal;)*) => {
         /// The batch queues.
         #[derive(Default)]
         pub(crate) struct BatchQueues { $($queue: Arc<Queue<DbTask<$work>>>,)* }
 
         $(impl BatchWork for $work {
             const KIND: Kind = Kind::$kind;
+            const THREADS: usize = $threads;
             const THREAD: &'static str = $thread;
 
             fn queue(batch_queues: &BatchQueues) -> &Arc<Queue<DbTask<Self>>> {
@@ -64,7 +59,7 @@ macro_rules! batch_queues {
                 wake_signal: &Arc<WakeSignal>,
                 threads: &mut Vec<JoinHandle<()>>,
             ) -> Result<(), OpenError> {
-                $(for _ in 0..threads_for(<$work as BatchWork>::KIND) {
+                $(for _ in 0..<$work as BatchWork>::THREADS {
                     let (queue, address, wake_signal) = (self.$queue.clone(), address.clone(), wake_signal.clone());
                     let serve = move || worker_pool::serve_batches(&queue, &address, deadline, &wake_signal);
                     threads.push(spawn(<$work as BatchWork>::THREAD, serve)?);
@@ -81,16 +76,16 @@ macro_rules! batch_queues {
 }
 
 batch_queues! {
-    creations: Creation, Write, "dropin-store-new";
-    searches: Search, Read, "dropin-store-get";
-    peeks: Peek, Read, "dropin-store-see";
-    preparations: Preparation, Write, "dropin-store-pre";
-    settlements: Settling, Write, "dropin-store-set";
-    puts: Put, Write, "dropin-store-put";
-    counts: Counting, Write, "dropin-store-cnt";
-    screenings: Keeping, Write, "dropin-store-scr";
-    claims: Claiming, Write, "dropin-store-due";
-    finishes: Finishing, Write, "dropin-store-fin";
+    creations: Creation, Write, 2, "dropin-store-new";
+    searches: Search, Read, 1, "dropin-store-get";
+    peeks: Peek, Read, 1, "dropin-store-see";
+    preparations: Preparation, Write, 2, "dropin-store-pre";
+    settlements: Settling, Write, 2, "dropin-store-set";
+    puts: Put, Write, 2, "dropin-store-put";
+    // Two would count for one merchant at once, and one of them in vain. A payment waits for a count for a moment and no longer.
+    counts: Counting, Write, 1, "dropin-store-cnt";
+    claims: Claiming, Write, 2, "dropin-store-due";
+    finishes: Finishing, Write, 2, "dropin-store-fin";
 }
 
 impl Store {

@@ -68,7 +68,7 @@ const TABLES: [(&str, &str); 62] = [
     ("screening_alarm", "SELECT, INSERT, UPDATE"),
     ("session", "SELECT, INSERT, UPDATE"),
     ("stash", "SELECT, INSERT, UPDATE, DELETE"),
-    ("velocity_count", "SELECT, INSERT, UPDATE, DELETE"),
+    ("velocity_counter", "SELECT, INSERT, UPDATE, DELETE"),
     ("wallet_domain", "SELECT, INSERT, UPDATE, DELETE"),
     ("wallet_identity", "SELECT, INSERT, UPDATE, DELETE"),
     // A sequence, which has the privileges of a table.

@@ -447,9 +447,7 @@ tables! {
         decided_by -> Nullable<SqlId>,
         decided_at -> Nullable<SqlInstant>,
     }
-    velocity_count (merchant_id, kind, hash) {
-        merchant_id -> SqlId,
-        kind -> Text,
+    velocity_counter (hash) {
         hash -> Binary,
         counts -> Binary,
         revision -> BigInt,
@@ -461,6 +459,8 @@ tables! {
         tried_at -> SqlInstant,
         state -> Text,
         keys -> Binary,
+        session_hash -> Nullable<Binary>,
+        amount_cents -> Nullable<BigInt>,
     }
     known_shopper (merchant_id, hash) {
         merchant_id -> SqlId,
@@ -474,6 +474,7 @@ tables! {
         ordered_at -> SqlInstant,
         verdict -> Text,
         facts -> Nullable<Text>,
+        velocity -> Nullable<Binary>,
     }
     answer (merchant_id, digest) {
         merchant_id -> SqlId,

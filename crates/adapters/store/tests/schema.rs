@@ -16,7 +16,6 @@ use dropin_order::{
     Account, Channel, DisputeAnswerKind, DisputeAnswerState, DisputeReason, DisputeState, FailureReason, OpKind,
     OpState, OrderState, RefundState, VoidCause,
 };
-use dropin_risk::VelocityKey;
 use dropin_session::{CancelReason, SessionStateKind};
 use dropin_store_contract::Raw;
 
@@ -126,7 +125,6 @@ fn check_lists_are_the_domains() {
     both.assert_list("dispute_reason_known", DisputeReason::ALL.map(DisputeReason::as_str));
     both.assert_list("dispute_answer_kind_known", DisputeAnswerKind::ALL.map(DisputeAnswerKind::as_str));
     both.assert_list("dispute_answer_state_known", DisputeAnswerState::ALL.map(DisputeAnswerState::as_str));
-    both.assert_list("velocity_count_kind_known", VelocityKey::ALL.map(VelocityKey::as_str));
     // Every state is written and read by a case of crates/adapters/store-contract.
     both.assert_list("payment_try_state_known", ["TRIED", "BLOCKED", "CHALLENGED", "DECLINED", "PAID"]);
     both.assert_list("wallet_domain_state_known", DomainState::ALL.map(DomainState::as_str));

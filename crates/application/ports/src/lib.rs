@@ -96,8 +96,8 @@ pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};
 pub use screening::{
     ALARM_LASTS, CardAuthentication, CountableOutcome, CountedPaymentTry, EXEMPTED_LIFETIME, HashedVelocityKey,
-    KNOWN_SHOPPER_LIFETIME, NewPaymentTry, OutsideScoreUnavailable, OutsideScorer, PaymentTryOutcome, ScreeningStore,
-    VelocityHash, VelocityKeyring,
+    KNOWN_SHOPPER_LIFETIME, NewPaymentTry, OutsideScoreUnavailable, OutsideScorer, PaymentTryOutcome,
+    ScreenedPaymentTry, ScreeningStore, TryDecision, VelocityHash, VelocityKeyring,
 };
 pub use sealed::{SealedKind, SealedStore, SealedValue};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};

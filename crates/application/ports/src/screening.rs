@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -81,8 +82,8 @@ pub struct NewPaymentTry {
     pub merchant_id: MerchantId,
     /// When.
     pub at: Timestamp,
-    /// What it is counted by, each kind at most once. A kind that the payment does not have is absent. Of the card it is also how different cards
-    /// are told apart.
+    /// What it is counted by beside its merchant, each kind at most once. A kind that the payment does not have is absent. Of the card it is also how
+    /// different cards are told apart.
     pub keys: Vec<HashedVelocityKey>,
     /// Euro cents.
     pub amount_cents: u64,
@@ -91,12 +92,26 @@ pub struct NewPaymentTry {
 /// What was counted for a try.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CountedPaymentTry {
-    /// Of each of its keys and each window, the try included.
+    /// Of the merchant and each of its keys, of each window, the try included. Different cards of the merchant are not counted.
     pub velocity: Velocity,
     /// When the same profile or browser was first paid with at this merchant; `None` for a new shopper.
     pub known_since: Option<Timestamp>,
     /// Payments by the same card under an exemption since its shopper authenticated last; `None` where the card is not known.
     pub exempted: Option<ExemptedPayments>,
+}
+
+/// Decides on a try by what was counted for it. It may be asked more than once about the same try, and waits for nothing.
+pub type TryDecision = Arc<dyn Fn(&CountedPaymentTry) -> Screening + Send + Sync>;
+
+/// A try that was counted and decided on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScreenedPaymentTry {
+    /// What was counted.
+    pub counted: CountedPaymentTry,
+    /// What was decided by that.
+    pub screening: Screening,
+    /// Whether it is in the store: it is not where the merchant has no such Order.
+    pub is_kept: bool,
 }
 
 /// What became of a try that was counted.
@@ -147,9 +162,16 @@ impl CountableOutcome {
 /// Counts of tries, and what screening made of each Order (docs/SCREENING.md).
 #[async_trait]
 pub trait ScreeningStore: Send + Sync {
-    /// Counts a try and tells what its keys have by now. Tries that run at the same time, in any process, are each counted once, and each hears of those
-    /// counted before it. Counting the same Order again changes nothing.
-    async fn count_try(&self, payment_try: NewPaymentTry) -> Result<CountedPaymentTry, StoreError>;
+    /// Counts a try, decides on it by what its keys have by then, and keeps the decision, in one step. Tries that run at the same time, in any process, are
+    /// each counted once, and each hears of those counted before it. Counting the same Order again changes no count.
+    ///
+    /// A REVIEW and a BLOCK are on the disk when this returns. Of another decision a crash of the database's server may lose the last half second; the
+    /// first commit that waits for the disk keeps it, too.
+    async fn screen_try(
+        &self,
+        payment_try: NewPaymentTry,
+        decision: TryDecision,
+    ) -> Result<ScreenedPaymentTry, StoreError>;
 
     /// Counts what became of a try; the time of the try says in which bucket. The same again, what came before it, and an Order that was never counted
     /// change nothing: an outcome follows TRIED → CHALLENGED → DECLINED or PAID, and BLOCKED ends. A challenge that was asked for in an alarm is no decline
@@ -160,8 +182,7 @@ pub trait ScreeningStore: Send + Sync {
     /// queued with it, in a stream of the merchant's own. Whether one was raised: of programs that see it at once, by one.
     async fn note_alarm(&self, event: NewEvent) -> Result<bool, StoreError>;
 
-    /// Keeps what screening made of an Order of the merchant's, in place of what was kept before. It is on the disk when this returns, and what was
-    /// counted before with it.
+    /// Keeps what screening made of an Order of the merchant's, in place of what was kept before. It is on the disk when this returns.
     async fn put_screening(&self, order: OrderId, merchant: MerchantId, screening: Screening)
     -> Result<(), StoreError>;
 

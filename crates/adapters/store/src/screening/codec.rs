@@ -2,7 +2,7 @@
 
 use dropin_kernel::Timestamp;
 use dropin_ports::VelocityHash;
-use dropin_risk::{ExemptedPayments, VelocityCounts, VelocityKey, VelocityWindow};
+use dropin_risk::{ExemptedPayments, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
 
 use super::counts::{CardTag, CountedExemptions, KeyCounts, minute};
 use crate::fault::{Fault, corrupt};
@@ -123,7 +123,7 @@ pub(super) fn decode_counts(bytes: &[u8]) -> Result<KeyCounts, Fault> {
         }
         bytes.is_empty().then_some(counts)
     };
-    read(bytes).ok_or_else(|| corrupt("velocity_count", "the counts cannot be read"))
+    read(bytes).ok_or_else(|| corrupt("velocity_counter", "the counts cannot be read"))
 }
 
 /// Kinds and hashes of a try as they are stored.
@@ -155,6 +155,84 @@ pub(super) fn decode_keys(bytes: &[u8]) -> Result<Vec<(VelocityKey, VelocityHash
         Some(keys)
     };
     read(bytes).ok_or_else(|| corrupt("payment_try", "the keys cannot be read"))
+}
+
+/// In the byte of a key of [`encode_velocity`]: what alarms count stands there, too.
+const HAS_ALARMS: u8 = 1 << 6;
+
+/// What was counted for a payment. Each key that any follows after has a byte, with a bit for each window that it has and another for each whose sum is
+/// that of the window before; the other sums follow.
+pub(super) fn encode_velocity(velocity: &Velocity) -> Vec<u8> {
+    let mut bytes = vec![FORMAT];
+    let sums = |key| VelocityWindow::ALL.map(|window| velocity.sum(key, window));
+    let last = VelocityKey::ALL.iter().rposition(|key| sums(*key) != [None; 3]);
+    for key in VelocityKey::ALL.iter().take(last.map_or(0, |last| last + 1)) {
+        let sums = sums(*key);
+        let alarms =
+            |sum: &VelocitySum| sum.counts.alarm_challenges | sum.counts.alarm_passes | sum.counts.alarm_verifications;
+        let has_alarms = sums.iter().flatten().any(|sum| alarms(sum) != 0);
+        let (mut flags, mut before, mut written) = (if has_alarms { HAS_ALARMS } else { 0 }, None, Vec::new());
+        for (place, sum) in sums.into_iter().enumerate() {
+            let Some(sum) = sum else { continue };
+            flags |= 1 << place;
+            if before.replace(sum) == Some(sum) {
+                flags |= 1 << (3 + place);
+            } else {
+                written.push(sum);
+            }
+        }
+        bytes.push(flags);
+        for VelocitySum { counts, cards } in written {
+            for count in [counts.tries, counts.declines, counts.blocks, cards] {
+                put(&mut bytes, count.into());
+            }
+            put(&mut bytes, counts.amount_cents);
+            if has_alarms {
+                for count in [counts.alarm_challenges, counts.alarm_passes, counts.alarm_verifications] {
+                    put(&mut bytes, count.into());
+                }
+            }
+        }
+    }
+    bytes
+}
+
+/// Reads [`encode_velocity`] back.
+pub(super) fn decode_velocity(bytes: &[u8]) -> Result<Velocity, Fault> {
+    let read = |mut bytes: &[u8]| {
+        let bytes = &mut bytes;
+        let mut velocity = Velocity::default();
+        if byte(bytes)? != FORMAT {
+            return None;
+        }
+        for key in VelocityKey::ALL {
+            if bytes.is_empty() {
+                break;
+            }
+            let (flags, mut before) = (byte(bytes)?, None);
+            for (place, window) in VelocityWindow::ALL.into_iter().enumerate() {
+                if flags & (1 << place) == 0 {
+                    continue;
+                }
+                let sum = if flags & (1 << (3 + place)) == 0 { sum(bytes, flags)? } else { before? };
+                before = Some(sum);
+                velocity.set(key, window, sum);
+            }
+        }
+        bytes.is_empty().then_some(velocity)
+    };
+    read(bytes).ok_or_else(|| corrupt("screening", "what was counted cannot be read"))
+}
+
+fn sum(bytes: &mut &[u8], flags: u8) -> Option<VelocitySum> {
+    let [tries, declines, blocks, cards] = [small(bytes)?, small(bytes)?, small(bytes)?, small(bytes)?];
+    let amount_cents = number(bytes)?;
+    let has_alarms = flags & HAS_ALARMS != 0;
+    let [alarm_challenges, alarm_passes, alarm_verifications] =
+        if has_alarms { [small(bytes)?, small(bytes)?, small(bytes)?] } else { [0; 3] };
+    let counts =
+        VelocityCounts { tries, declines, blocks, alarm_challenges, alarm_passes, alarm_verifications, amount_cents };
+    Some(VelocitySum { counts, cards })
 }
 
 fn number_of(window: VelocityWindow, start: Timestamp) -> i64 {
@@ -305,5 +383,42 @@ mod tests {
         assert_eq!(decode_keys(&bytes).unwrap(), keys);
         assert_eq!(decode_keys(&encode_keys([])).unwrap(), []);
         assert!(decode_keys(&bytes[..bytes.len() - 1]).is_err() && decode_keys(&[]).is_err());
+    }
+
+    #[test]
+    fn what_was_counted_comes_back_and_is_short() {
+        let mut velocity = Velocity::default();
+        assert_eq!(decode_velocity(&encode_velocity(&velocity)).unwrap(), velocity);
+        let counts = VelocityCounts { tries: 1, amount_cents: 29_90, ..VelocityCounts::default() };
+        let first = VelocitySum { counts, cards: 1 };
+        for (key, window) in
+            VelocityKey::ALL.into_iter().flat_map(|key| VelocityWindow::ALL.map(|window| (key, window)))
+        {
+            velocity.set(key, window, first);
+        }
+        let bytes = encode_velocity(&velocity);
+        assert_eq!((decode_velocity(&bytes).unwrap(), bytes.len()), (velocity, 1 + 8 * 7));
+        let mut uneven = Velocity::default();
+        let more = VelocityCounts {
+            tries: u32::MAX,
+            declines: 2,
+            blocks: 3,
+            alarm_challenges: 4,
+            alarm_passes: 5,
+            alarm_verifications: 6,
+            amount_cents: u64::MAX,
+        };
+        let more = VelocitySum { counts: more, cards: 7 };
+        uneven.set(VelocityKey::Device, VelocityWindow::TenMinutes, first);
+        uneven.set(VelocityKey::Device, VelocityWindow::Day, first);
+        uneven.set(VelocityKey::Merchant, VelocityWindow::Hour, first);
+        uneven.set(VelocityKey::Merchant, VelocityWindow::Day, more);
+        let bytes = encode_velocity(&uneven);
+        assert_eq!(decode_velocity(&bytes).unwrap(), uneven);
+        for length in [0, 2, bytes.len() - 1] {
+            assert!(decode_velocity(&bytes[..length]).is_err(), "cut at {length}");
+        }
+        assert!(decode_velocity(&[bytes, vec![0]].concat()).is_err(), "too long");
+        assert!(decode_velocity(&[FORMAT, 1 << 3 | 1]).is_err(), "the first has none before it");
     }
 }

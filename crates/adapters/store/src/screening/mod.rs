@@ -2,23 +2,27 @@
 
 mod alarm;
 mod codec;
+mod counters;
 mod counting;
 mod counts;
 mod document;
 mod postgres;
 mod purge;
 mod rows;
+mod shoppers;
 mod sqlite;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
-use dropin_ports::{CountableOutcome, CountedPaymentTry, NewEvent, NewPaymentTry, ScreeningStore, StoreError};
+use dropin_ports::{
+    CountableOutcome, NewEvent, NewPaymentTry, ScreenedPaymentTry, ScreeningStore, StoreError, TryDecision,
+};
 use dropin_risk::{Screening, ScreeningLabel};
 
 pub(crate) use counting::Counting;
-use counting::ToldOutcome;
-pub(crate) use document::Keeping;
+use counting::{ToldOutcome, UndecidedTry};
+use document::Keeping;
 
 use crate::fault::{Fault, InTable};
 use crate::schema::known_shopper;
@@ -45,8 +49,13 @@ impl Store {
 
 #[async_trait]
 impl ScreeningStore for Store {
-    async fn count_try(&self, payment_try: NewPaymentTry) -> Result<CountedPaymentTry, StoreError> {
-        self.run_batched(Counting::Try(payment_try)).await
+    async fn screen_try(
+        &self,
+        payment_try: NewPaymentTry,
+        decision: TryDecision,
+    ) -> Result<ScreenedPaymentTry, StoreError> {
+        let screened = self.run_batched(Counting::Try(UndecidedTry { new: payment_try, decision })).await?;
+        screened.ok_or_else(|| StoreError::Refused("a try was not decided on".to_owned()))
     }
 
     async fn count_outcome(&self, order: OrderId, countable: CountableOutcome) -> Result<(), StoreError> {
@@ -64,7 +73,7 @@ impl ScreeningStore for Store {
         screening: Screening,
     ) -> Result<(), StoreError> {
         let keeping = Keeping::new(order, merchant, &screening).map_err(Fault::into_store_error)?;
-        self.run_batched(keeping).await
+        self.write(move |connection| keeping.keep_alone(connection).map(TxOutcome::Commit)).await
     }
 
     async fn find_screening(&self, merchant: MerchantId, order: OrderId) -> Result<Option<Screening>, StoreError> {

@@ -1,64 +1,125 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use diesel::connection::SimpleConnection;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
+use dropin_kernel::uuid::Uuid;
 use dropin_kernel::{MerchantId, OrderId};
 
-use super::codec::{decode_counts, encode_keys};
+use super::codec::decode_counts;
 use super::rows::{
-    ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Found, Shopper, ShopperKey, TryState, Wanted, read_hash,
-    read_shopper, read_try,
+    Changes, CountRow, CountRows, CountedTry, CounterHash, Found, Shopper, ShopperKey, TryState, Wanted, Written,
+    merchant_hash, read_shopper, read_try,
 };
 use crate::fault::{Fault, InTable, corrupt};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::statement;
 
+/// A row of counts is looked for one by one, in the order in which they are asked for: so each is found by its key, whatever the statistics say, and locked
+/// in that order.
+const LOCK_MERCHANTS: &str = "SELECT found.hash FROM unnest(?) AS input_row (hash) CROSS JOIN LATERAL ( \
+    SELECT c.hash FROM velocity_counter AS c WHERE c.hash = input_row.hash FOR UPDATE) AS found";
+
 statement! {
-    /// Writes tries down and tells whose Orders had none (their id alone), who has paid before (without a kind), and the rows of counts, which it locks.
-    ///
-    /// Rows are looked for one by one, in the order in which they are asked for: so each is found by its key, whatever the statistics say, and locked in
-    /// that order.
-    Begin<'a> {
+    /// Locks the own rows of merchants.
+    LockMerchants<'a> { hashes: Vec<&'a [u8]> => Array<Binary>, }
+    on Pg, PgConnection, LOCK_MERCHANTS;
+    returns Binary;
+}
+
+statement! {
+    /// Tells which tries were counted, what the tries of Sessions were, the rows of counts, and who has paid before, each in rows of its part.
+    Read<'a> {
         orders: Vec<Id> => Array<SqlId>,
-        merchants: Vec<Id> => Array<SqlId>,
-        times: Vec<Instant> => Array<SqlInstant>,
-        keys: &'a [Vec<u8>] => Array<Binary>,
-        count_merchants: Vec<Id> => Array<SqlId>,
-        count_kinds: Vec<&'a str> => Array<Text>,
-        count_hashes: Vec<&'a [u8]> => Array<Binary>,
+        sessions: Vec<&'a [u8]> => Array<Binary>,
+        counts: Vec<&'a [u8]> => Array<Binary>,
         shopper_merchants: Vec<Id> => Array<SqlId>,
         shopper_hashes: Vec<&'a [u8]> => Array<Binary>,
     }
-    on Pg, PgConnection, "WITH new_try AS ( \
-        INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, state) \
-            SELECT input_row.*, 'TRIED' FROM unnest(?, ?, ?, ?) AS input_row (order_id, merchant_id, tried_at, keys) \
-            ORDER BY order_id ON CONFLICT (order_id) DO NOTHING RETURNING order_id), \
-        locked AS MATERIALIZED (SELECT found.* FROM unnest(?, ?, ?) AS input_row (merchant_id, kind, hash) CROSS JOIN LATERAL ( \
-            SELECT c.merchant_id, c.kind, c.hash, c.revision, c.counts FROM velocity_count AS c \
-            WHERE c.merchant_id = input_row.merchant_id AND c.kind = input_row.kind AND c.hash = input_row.hash FOR UPDATE) AS found) \
-        SELECT order_id, NULL::TEXT, NULL::BYTEA, NULL::BIGINT, NULL::BYTEA, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ FROM new_try \
-        UNION ALL SELECT merchant_id, kind, hash, revision, counts, NULL, NULL FROM locked \
-        UNION ALL SELECT found.merchant_id, NULL, found.hash, NULL, NULL, found.first_paid_at, found.seen_at \
+    on Pg, PgConnection, "SELECT 1, found.order_id, NULL::BYTEA, NULL::BYTEA, NULL::BIGINT, NULL::TEXT, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ \
+            FROM unnest(?) AS input_row (order_id) CROSS JOIN LATERAL ( \
+                SELECT t.order_id FROM payment_try AS t WHERE t.order_id = input_row.order_id LIMIT 1) AS found \
+        UNION ALL SELECT 2, found.merchant_id, input_row.hash, found.keys, found.amount_cents, found.state, found.tried_at, NULL \
+            FROM unnest(?) AS input_row (hash) CROSS JOIN LATERAL ( \
+                SELECT t.merchant_id, t.keys, t.amount_cents, t.state, t.tried_at FROM payment_try AS t \
+                WHERE t.session_hash = input_row.hash LIMIT 1000) AS found \
+        UNION ALL SELECT 3, NULL, found.hash, found.counts, found.revision, NULL, NULL, NULL \
+            FROM unnest(?) AS input_row (hash) CROSS JOIN LATERAL ( \
+                SELECT c.hash, c.counts, c.revision FROM velocity_counter AS c WHERE c.hash = input_row.hash LIMIT 1) AS found \
+        UNION ALL SELECT 4, found.merchant_id, found.hash, NULL, NULL, NULL, found.first_paid_at, found.seen_at \
             FROM unnest(?, ?) AS input_row (merchant_id, hash) CROSS JOIN LATERAL ( \
                 SELECT * FROM known_shopper AS k WHERE k.merchant_id = input_row.merchant_id AND k.hash = input_row.hash LIMIT 1) AS found";
     returns (
-        SqlId,
-        Nullable<Text>,
+        Integer,
+        Nullable<SqlId>,
+        Nullable<Binary>,
         Nullable<Binary>,
         Nullable<BigInt>,
-        Nullable<Binary>,
+        Nullable<Text>,
         Nullable<SqlInstant>,
         Nullable<SqlInstant>,
     );
 }
 
 statement! {
+    /// Writes the own rows of merchants, where they are as they were read, and what else is changed of those; tells of which merchants, by that row, and
+    /// which Orders keep their screening.
+    Write<'a> {
+        own_hashes: Vec<&'a [u8]> => Array<Binary>,
+        own_counts: Vec<&'a [u8]> => Array<Binary>,
+        own_revisions: Vec<i64> => Array<BigInt>,
+        own_until: Vec<Instant> => Array<SqlInstant>,
+        count_merchants: Vec<Id> => Array<SqlId>,
+        count_hashes: Vec<&'a [u8]> => Array<Binary>,
+        counts: Vec<&'a [u8]> => Array<Binary>,
+        revisions: Vec<i64> => Array<BigInt>,
+        until: Vec<Instant> => Array<SqlInstant>,
+        tries: Vec<Id> => Array<SqlId>,
+        try_merchants: Vec<Id> => Array<SqlId>,
+        times: Vec<Instant> => Array<SqlInstant>,
+        keys: Vec<&'a [u8]> => Array<Binary>,
+        sessions: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
+        amounts: Vec<i64> => Array<BigInt>,
+        kept: Vec<Id> => Array<SqlId>,
+        kept_merchants: Vec<Id> => Array<SqlId>,
+        verdicts: Vec<&'a str> => Array<Text>,
+        facts: Vec<&'a str> => Array<Text>,
+        velocities: Vec<&'a [u8]> => Array<Binary>,
+    }
+    on Pg, PgConnection, "WITH own AS ( \
+        INSERT INTO velocity_counter (hash, counts, revision, counts_until) \
+            SELECT hash, counts, revision, counts_until FROM unnest(?, ?, ?, ?) \
+                WITH ORDINALITY AS input_row (hash, counts, revision, counts_until, place) ORDER BY place \
+            ON CONFLICT (hash) DO UPDATE SET counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until \
+                WHERE velocity_counter.revision = excluded.revision - 1 RETURNING hash), \
+        other AS (INSERT INTO velocity_counter (hash, counts, revision, counts_until) \
+            SELECT input_row.hash, input_row.counts, input_row.revision, input_row.counts_until FROM unnest(?, ?, ?, ?, ?) \
+                WITH ORDINALITY AS input_row (merchant_id, hash, counts, revision, counts_until, place) \
+            JOIN own ON own.hash = uuid_send(input_row.merchant_id) ORDER BY place \
+            ON CONFLICT (hash) DO UPDATE SET counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until), \
+        tried AS (INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, session_hash, amount_cents, state) \
+            SELECT input_row.*, 'TRIED' FROM unnest(?, ?, ?, ?, ?, ?) \
+                AS input_row (order_id, merchant_id, tried_at, keys, session_hash, amount_cents) \
+            JOIN own ON own.hash = uuid_send(input_row.merchant_id) ORDER BY input_row.order_id ON CONFLICT (order_id) DO NOTHING), \
+        kept AS (INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
+            SELECT found.id, found.merchant_id, found.created_at, input_row.verdict, input_row.facts, input_row.velocity \
+            FROM unnest(?, ?, ?, ?, ?) AS input_row (order_id, merchant_id, verdict, facts, velocity) \
+            JOIN own ON own.hash = uuid_send(input_row.merchant_id) CROSS JOIN LATERAL ( \
+                SELECT o.id, o.merchant_id, o.created_at FROM purchase_order AS o \
+                WHERE o.id = input_row.order_id AND o.merchant_id = input_row.merchant_id LIMIT 1) AS found ORDER BY found.id \
+            ON CONFLICT (order_id) DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity \
+            RETURNING order_id) \
+        SELECT hash, NULL::UUID FROM own UNION ALL SELECT NULL, order_id FROM kept";
+    returns (Nullable<Binary>, Nullable<SqlId>);
+}
+
+statement! {
     /// Locks tries.
     LockTries<'a> { orders: &'a [Id] => Array<SqlId>, }
-    on Pg, PgConnection, "SELECT order_id, merchant_id, tried_at, state, keys FROM payment_try WHERE order_id = ANY (?) \
-        ORDER BY order_id FOR UPDATE";
-    returns (SqlId, SqlId, SqlInstant, Text, Binary);
+    on Pg, PgConnection, "SELECT order_id, merchant_id, tried_at, state, keys, amount_cents FROM payment_try \
+        WHERE order_id = ANY (?) ORDER BY order_id FOR UPDATE";
+    returns (SqlId, SqlId, SqlInstant, Text, Binary, Nullable<BigInt>);
 }
 
 statement! {
@@ -90,73 +151,116 @@ statement! {
         WHERE known_shopper.merchant_id = input_row.merchant_id AND known_shopper.hash = input_row.hash";
 }
 
-statement! {
-    /// Writes rows of counts in the order in which they are given; one that another transaction has made meanwhile is left out.
-    PutCounts<'a> {
-        merchants: Vec<Id> => Array<SqlId>,
-        kinds: Vec<&'a str> => Array<Text>,
-        hashes: Vec<&'a [u8]> => Array<Binary>,
-        counts: Vec<&'a [u8]> => Array<Binary>,
-        revisions: Vec<i64> => Array<BigInt>,
-        until: Vec<Instant> => Array<SqlInstant>,
-    }
-    on Pg, PgConnection, "INSERT INTO velocity_count (merchant_id, kind, hash, counts, revision, counts_until) \
-        SELECT merchant_id, kind, hash, counts, revision, counts_until FROM unnest(?, ?, ?, ?, ?, ?) \
-            WITH ORDINALITY AS input_row (merchant_id, kind, hash, counts, revision, counts_until, place) ORDER BY place \
-        ON CONFLICT (merchant_id, kind, hash) DO UPDATE SET \
-            counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until \
-        WHERE velocity_count.revision = excluded.revision - 1";
-}
-
-/// A row of [`Begin`].
-type BegunRow = (Id, Option<String>, Option<Vec<u8>>, Option<i64>, Option<Vec<u8>>, Option<Instant>, Option<Instant>);
+/// A row of [`Read`].
+type ReadRow =
+    (i32, Option<Id>, Option<Vec<u8>>, Option<Vec<u8>>, Option<i64>, Option<String>, Option<Instant>, Option<Instant>);
 
 impl Found {
-    fn add(&mut self, row: BegunRow) -> Result<(), Fault> {
-        let (id, kind, hash, revision, counts, first_paid_at, seen_at) = row;
-        match (kind, hash, revision, counts, first_paid_at, seen_at) {
-            (None, None, ..) => drop(self.new_tries.insert(OrderId::new(id.0))),
-            (Some(kind), Some(hash), Some(revision), Some(counts), ..) => {
-                let key = kind.parse().map_err(|_unknown| corrupt("velocity_count", "the kind is unknown"))?;
-                let of = CountKey { merchant: MerchantId::new(id.0), key, hash: read_hash(&hash, "velocity_count")? };
-                let row = CountRow { revision, counts: decode_counts(&counts)?, is_changed: false };
-                self.counts.insert(of, row);
+    fn add(&mut self, row: ReadRow) -> Result<(), Fault> {
+        match row {
+            (1, Some(order), ..) => drop(self.counted.insert(OrderId::new(order.0))),
+            (2, Some(merchant), Some(session), Some(keys), amount, Some(state), Some(at), _) => {
+                let counted = read_try((merchant, at, state, keys, amount))?;
+                self.of_sessions.push((read_counter_hash(&session)?, counted));
             }
-            (None, Some(hash), _, _, Some(first_paid_at), Some(seen_at)) => {
-                self.shoppers.extend([read_shopper((id, hash, first_paid_at, seen_at))?]);
+            (3, None, Some(hash), Some(counts), Some(revision), ..) => {
+                let row = CountRow { revision, counts: decode_counts(&counts)? };
+                self.counts.insert(read_counter_hash(&hash)?, row);
             }
-            _ => return Err(corrupt("velocity_count", "a column is empty")),
+            (4, Some(merchant), Some(hash), _, _, _, Some(first_paid_at), Some(seen_at)) => {
+                self.shoppers.extend([read_shopper((merchant, hash, first_paid_at, seen_at))?]);
+            }
+            _ => return Err(corrupt("velocity_counter", "a column is empty")),
         }
         Ok(())
     }
 }
 
+fn read_counter_hash(bytes: &[u8]) -> Result<CounterHash, Fault> {
+    bytes.try_into().map_err(|_length| corrupt("velocity_counter", "a hash has not 16 bytes"))
+}
+
+fn slices(hashes: &BTreeSet<CounterHash>) -> Vec<&[u8]> {
+    hashes.iter().map(CounterHash::as_slice).collect()
+}
+
+fn write(connection: &mut PgConnection, changes: &Changes<'_>) -> Result<Written, Fault> {
+    let Changes { merchants, counts, tries, kept, is_durable: _ } = changes;
+    let write = Write {
+        own_hashes: merchants.iter().map(|row| row.hash.as_slice()).collect(),
+        own_counts: merchants.iter().map(|row| row.counts.as_slice()).collect(),
+        own_revisions: merchants.iter().map(|row| row.revision).collect(),
+        own_until: merchants.iter().map(|row| Instant(row.until)).collect(),
+        count_merchants: counts.iter().map(|row| Id(row.merchant.uuid())).collect(),
+        count_hashes: counts.iter().map(|row| row.hash.as_slice()).collect(),
+        counts: counts.iter().map(|row| row.counts.as_slice()).collect(),
+        revisions: counts.iter().map(|row| row.revision).collect(),
+        until: counts.iter().map(|row| Instant(row.until)).collect(),
+        tries: tries.iter().map(|one| Id(one.new.order_id.uuid())).collect(),
+        try_merchants: tries.iter().map(|one| Id(one.new.merchant_id.uuid())).collect(),
+        times: tries.iter().map(|one| Instant(one.new.at)).collect(),
+        keys: tries.iter().map(|one| one.keys.as_slice()).collect(),
+        sessions: tries.iter().map(|one| one.session.as_ref().map(CounterHash::as_slice)).collect(),
+        amounts: tries.iter().map(|one| one.amount_cents).collect(),
+        kept: kept.iter().map(|one| Id(one.order.uuid())).collect(),
+        kept_merchants: kept.iter().map(|one| Id(one.merchant.uuid())).collect(),
+        verdicts: kept.iter().map(|one| one.verdict.as_str()).collect(),
+        facts: kept.iter().map(|one| one.facts.as_str()).collect(),
+        velocities: kept.iter().map(|one| one.velocity.as_slice()).collect(),
+    };
+    let rows: Vec<(Option<Vec<u8>>, Option<Id>)> = write.load(connection).in_table("velocity_counter")?;
+    let mut written = Written::default();
+    for (hash, order) in rows {
+        if let Some(hash) = hash {
+            let id = Uuid::from_bytes(read_counter_hash(&hash)?);
+            written.merchants.insert(MerchantId::new(id));
+        }
+        written.kept.extend(order.map(|id| OrderId::new(id.0)));
+    }
+    Ok(written)
+}
+
 impl CountRows for PgConnection {
-    fn begin(&mut self, wanted: &Wanted<'_>) -> Result<Found, Fault> {
-        let Wanted { tries, shoppers, counts } = wanted;
-        let keys: Vec<_> =
-            tries.iter().map(|one| encode_keys(one.keys.iter().map(|key| (key.key, &key.hash)))).collect();
-        let begin = Begin {
-            orders: tries.iter().map(|one| Id(one.order_id.uuid())).collect(),
-            merchants: tries.iter().map(|one| Id(one.merchant_id.uuid())).collect(),
-            times: tries.iter().map(|one| Instant(one.at)).collect(),
-            keys: &keys,
-            count_merchants: counts.iter().map(|of| Id(of.merchant.uuid())).collect(),
-            count_kinds: counts.iter().map(|of| of.key.as_str()).collect(),
-            count_hashes: counts.iter().map(|of| of.hash.0.as_slice()).collect(),
+    fn lock_merchants(&mut self, merchants: &BTreeSet<MerchantId>) -> Result<(), Fault> {
+        let hashes: Vec<_> = merchants.iter().map(|merchant| merchant_hash(*merchant)).collect();
+        let lock = LockMerchants { hashes: hashes.iter().map(CounterHash::as_slice).collect() };
+        let _locked: Vec<Vec<u8>> = lock.load(self).in_table("velocity_counter")?;
+        Ok(())
+    }
+
+    fn read(&mut self, wanted: &Wanted) -> Result<Found, Fault> {
+        let Wanted { orders, sessions, counts, shoppers } = wanted;
+        let read = Read {
+            orders: orders.iter().map(|order| Id(order.uuid())).collect(),
+            sessions: slices(sessions),
+            counts: slices(counts),
             shopper_merchants: shoppers.iter().map(|(merchant, _)| Id(merchant.uuid())).collect(),
             shopper_hashes: shoppers.iter().map(|(_, hash)| hash.0.as_slice()).collect(),
         };
-        let rows: Vec<BegunRow> = begin.load(self).in_table("velocity_count")?;
+        let rows: Vec<ReadRow> = read.load(self).in_table("velocity_counter")?;
         let mut found = Found::default();
         rows.into_iter().try_for_each(|row| found.add(row))?;
         Ok(found)
     }
 
+    fn write(&mut self, changes: &Changes<'_>) -> Result<Written, Fault> {
+        if !changes.is_durable {
+            return write(self, changes);
+        }
+        self.transaction(|connection| {
+            connection.batch_execute("SET LOCAL synchronous_commit TO DEFAULT")?;
+            write(connection, changes)
+        })
+    }
+
     fn lock_tries(&mut self, orders: &BTreeSet<OrderId>) -> Result<HashMap<OrderId, CountedTry>, Fault> {
         let orders: Vec<_> = orders.iter().map(|id| Id(id.uuid())).collect();
-        let found: Vec<_> = LockTries { orders: &orders }.load(self).in_table("payment_try")?;
-        found.into_iter().map(read_try).collect()
+        let found: Vec<(Id, Id, Instant, String, Vec<u8>, Option<i64>)> =
+            LockTries { orders: &orders }.load(self).in_table("payment_try")?;
+        let read = |(order, merchant, at, state, keys, amount): (Id, _, _, _, _, _)| {
+            Ok((OrderId::new(order.0), read_try((merchant, at, state, keys, amount))?))
+        };
+        found.into_iter().map(read).collect()
     }
 
     fn set_states(&mut self, states: &BTreeMap<OrderId, TryState>) -> Result<(), Fault> {
@@ -186,17 +290,5 @@ impl CountRows for PgConnection {
         };
         delete.execute(self)?;
         Ok(())
-    }
-
-    fn put_counts(&mut self, changed: &[ChangedCounts]) -> Result<(), Fault> {
-        let put = PutCounts {
-            merchants: changed.iter().map(|row| Id(row.of.merchant.uuid())).collect(),
-            kinds: changed.iter().map(|row| row.of.key.as_str()).collect(),
-            hashes: changed.iter().map(|row| row.of.hash.0.as_slice()).collect(),
-            counts: changed.iter().map(|row| row.counts.as_slice()).collect(),
-            revisions: changed.iter().map(|row| row.revision).collect(),
-            until: changed.iter().map(|row| Instant(row.until)).collect(),
-        };
-        if put.execute(self)? == changed.len() { Ok(()) } else { Err(Fault::Retry) }
     }
 }

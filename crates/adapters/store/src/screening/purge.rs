@@ -15,9 +15,9 @@ use crate::statement::{on_each, statement};
 statement! {
     /// Deletes counts that are over.
     DeleteCounts { over: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres "DELETE FROM velocity_count WHERE (merchant_id, kind, hash) IN (SELECT merchant_id, kind, hash FROM velocity_count \
+    postgres "DELETE FROM velocity_counter WHERE hash IN (SELECT hash FROM velocity_counter \
         WHERE counts_until <= ? ORDER BY counts_until LIMIT ? FOR UPDATE SKIP LOCKED)";
-    sqlite "DELETE FROM velocity_count WHERE (merchant_id, kind, hash) IN (SELECT merchant_id, kind, hash FROM velocity_count \
+    sqlite "DELETE FROM velocity_counter WHERE hash IN (SELECT hash FROM velocity_counter \
         WHERE counts_until <= ? ORDER BY counts_until LIMIT ?)";
 }
 
@@ -42,9 +42,9 @@ statement! {
 statement! {
     /// Deletes the facts of screenings.
     DeleteFacts { before: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres "UPDATE screening SET facts = NULL WHERE order_id IN (SELECT order_id FROM screening \
+    postgres "UPDATE screening SET facts = NULL, velocity = NULL WHERE order_id IN (SELECT order_id FROM screening \
         WHERE facts IS NOT NULL AND ordered_at < ? ORDER BY ordered_at LIMIT ? FOR UPDATE SKIP LOCKED)";
-    sqlite "UPDATE screening SET facts = NULL WHERE order_id IN (SELECT order_id FROM screening \
+    sqlite "UPDATE screening SET facts = NULL, velocity = NULL WHERE order_id IN (SELECT order_id FROM screening \
         WHERE facts IS NOT NULL AND ordered_at < ? ORDER BY ordered_at LIMIT ?)";
 }
 

@@ -1,14 +1,14 @@
 //! The rows behind the counts, which the two databases lock and write in their own ways.
 
-use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
-use dropin_ports::{NewPaymentTry, VelocityHash};
+use dropin_ports::{HashedVelocityKey, NewPaymentTry, VelocityHash};
 use dropin_risk::VelocityKey;
 
-use super::codec::decode_keys;
+use super::codec::{decode_keys, encode_keys};
 use super::counts::KeyCounts;
+use super::document::Keeping;
 use crate::fault::{Fault, corrupt};
 use crate::sql::{Id, Instant};
 
@@ -40,51 +40,76 @@ impl TryState {
         }
     }
 
-    fn read(stored: &str) -> Result<Self, Fault> {
+    pub(super) fn read(stored: &str) -> Result<Self, Fault> {
         let known = Self::ALL.into_iter().find(|state| state.as_str() == stored);
         known.ok_or_else(|| corrupt("payment_try", "the state is unknown"))
     }
 }
 
-/// Names a row of counts. Rows are locked and written in this order everywhere, so that two programs never wait for each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct CountKey {
-    pub(super) merchant: MerchantId,
-    pub(super) key: VelocityKey,
-    pub(super) hash: VelocityHash,
+/// Names a row of counts, or a Session among tries: the first half of its hash, which is another for each merchant and kind of key.
+pub(super) type CounterHash = [u8; 16];
+
+pub(super) fn counter_hash(hash: &VelocityHash) -> CounterHash {
+    let (first, _) = hash.0.split_first_chunk().unwrap_or((&[0; 16], &[]));
+    *first
 }
 
-/// The merchant's own row comes first: who has that one waits for nobody else of the merchant's, not even for a row that was made after the rows were looked
-/// for.
-impl Ord for CountKey {
-    fn cmp(&self, other: &Self) -> Ordering {
-        let place = |of: &Self| (of.merchant, of.key != VelocityKey::Merchant, of.key, of.hash);
-        place(self).cmp(&place(other))
-    }
+/// Names the merchant's own row, which whoever changes counts of the merchant's changes with them: where it is as it was read, all others are, too.
+pub(super) fn merchant_hash(merchant: MerchantId) -> CounterHash {
+    *merchant.uuid().as_bytes()
 }
 
-impl PartialOrd for CountKey {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// A row of counts in a transaction that has it locked.
+/// A row of counts.
 #[derive(Debug, Default)]
 pub(super) struct CountRow {
-    /// 0 for a row that is not there yet.
+    /// The one that was read.
     pub(super) revision: i64,
     pub(super) counts: KeyCounts,
-    pub(super) is_changed: bool,
 }
 
 /// A row of counts to be written.
+#[derive(Debug)]
 pub(super) struct ChangedCounts {
-    pub(super) of: CountKey,
+    pub(super) merchant: MerchantId,
+    pub(super) hash: CounterHash,
     /// The one that it gets.
     pub(super) revision: i64,
     pub(super) counts: Vec<u8>,
     pub(super) until: Timestamp,
+}
+
+/// A try to be written down.
+pub(super) struct NewTry<'a> {
+    pub(super) new: &'a NewPaymentTry,
+    pub(super) keys: Vec<u8>,
+    pub(super) session: Option<CounterHash>,
+    pub(super) amount_cents: i64,
+}
+
+impl<'a> NewTry<'a> {
+    pub(super) fn of(new: &'a NewPaymentTry) -> Self {
+        Self {
+            new,
+            keys: encode_keys(new.keys.iter().map(|key| (key.key, &key.hash))),
+            session: find_key(new, VelocityKey::Session).map(|key| counter_hash(&key.hash)),
+            amount_cents: i64::try_from(new.amount_cents).unwrap_or(i64::MAX),
+        }
+    }
+}
+
+/// What a try is counted by of that kind.
+pub(super) fn find_key(new: &NewPaymentTry, kind: VelocityKey) -> Option<&HashedVelocityKey> {
+    new.keys.iter().find(|key| key.key == kind)
+}
+
+/// Whether it has rows of counts of its own: a Session has its tries, and the merchant's is known by its id.
+pub(super) const fn has_row(key: VelocityKey) -> bool {
+    !matches!(key, VelocityKey::Session | VelocityKey::Merchant)
+}
+
+/// What a try is known by, now and under older keys of the ring.
+pub(super) fn hashes(key: &HashedVelocityKey) -> impl Iterator<Item = VelocityHash> {
+    std::iter::once(key.hash).chain(key.former.iter().copied())
 }
 
 /// A try that was counted.
@@ -94,6 +119,7 @@ pub(super) struct CountedTry {
     pub(super) at: Timestamp,
     pub(super) state: TryState,
     pub(super) keys: Vec<(VelocityKey, VelocityHash)>,
+    pub(super) amount_cents: u64,
 }
 
 /// A profile or browser that has paid at a merchant.
@@ -106,32 +132,59 @@ pub(super) struct Shopper {
     pub(super) seen_at: Timestamp,
 }
 
-/// What the counting of a batch begins with.
-pub(super) struct Wanted<'a> {
-    pub(super) tries: &'a [&'a NewPaymentTry],
+/// What is looked for.
+#[derive(Default)]
+pub(super) struct Wanted {
+    /// Of the tries that are to be counted.
+    pub(super) orders: Vec<OrderId>,
+    pub(super) sessions: BTreeSet<CounterHash>,
+    pub(super) counts: BTreeSet<CounterHash>,
     pub(super) shoppers: BTreeSet<ShopperKey>,
-    pub(super) counts: BTreeSet<CountKey>,
-}
-
-impl Wanted<'_> {
-    pub(super) fn is_empty(&self) -> bool {
-        self.tries.is_empty() && self.shoppers.is_empty() && self.counts.is_empty()
-    }
 }
 
 /// What there was of it.
 #[derive(Default)]
 pub(super) struct Found {
-    /// Orders of tries that were not written down before.
-    pub(super) new_tries: HashSet<OrderId>,
+    /// Orders whose tries were counted before.
+    pub(super) counted: HashSet<OrderId>,
+    /// Earlier tries of the Sessions.
+    pub(super) of_sessions: Vec<(CounterHash, CountedTry)>,
+    pub(super) counts: HashMap<CounterHash, CountRow>,
     pub(super) shoppers: HashMap<ShopperKey, Shopper>,
-    pub(super) counts: HashMap<CountKey, CountRow>,
 }
 
-/// The rows on one of the databases, within a transaction.
+/// What is written of a merchant's where the merchant's own row is as it was read.
+#[derive(Default)]
+pub(super) struct Changes<'a> {
+    /// Own rows of merchants, in their order.
+    pub(super) merchants: Vec<ChangedCounts>,
+    /// The other rows of counts, in the order of merchants and hashes.
+    pub(super) counts: Vec<ChangedCounts>,
+    pub(super) tries: Vec<NewTry<'a>>,
+    pub(super) kept: Vec<Keeping>,
+    /// Whether the disk is waited for.
+    pub(super) is_durable: bool,
+}
+
+/// What became of that.
+#[derive(Default)]
+pub(super) struct Written {
+    /// Merchants whose changes are written.
+    pub(super) merchants: HashSet<MerchantId>,
+    /// Orders whose screening is kept.
+    pub(super) kept: HashSet<OrderId>,
+}
+
+/// The rows on one of the databases.
 pub(super) trait CountRows {
-    /// Writes tries down, looks for who has paid before, and locks the rows of counts that there are, in their order.
-    fn begin(&mut self, wanted: &Wanted<'_>) -> Result<Found, Fault>;
+    /// Locks the own rows of merchants, in their order: nobody changes counts of theirs meanwhile.
+    fn lock_merchants(&mut self, merchants: &BTreeSet<MerchantId>) -> Result<(), Fault>;
+
+    /// Looks for all of it in one state of the database.
+    fn read(&mut self, wanted: &Wanted) -> Result<Found, Fault>;
+
+    /// Writes the changes of each merchant's, all or none.
+    fn write(&mut self, changes: &Changes<'_>) -> Result<Written, Fault>;
 
     /// Locks tries and tells what is known of them.
     fn lock_tries(&mut self, orders: &BTreeSet<OrderId>) -> Result<HashMap<OrderId, CountedTry>, Fault>;
@@ -144,25 +197,23 @@ pub(super) trait CountRows {
 
     /// Forgets shoppers.
     fn delete_shoppers(&mut self, shoppers: &BTreeSet<ShopperKey>) -> Result<(), Fault>;
-
-    /// Writes rows of counts in the order of their keys; [`Fault::Retry`] when one came to be meanwhile.
-    fn put_counts(&mut self, changed: &[ChangedCounts]) -> Result<(), Fault>;
 }
 
 pub(super) fn read_hash(bytes: &[u8], table: &'static str) -> Result<VelocityHash, Fault> {
     bytes.try_into().map(VelocityHash).map_err(|_length| corrupt(table, "a hash has not 32 bytes"))
 }
 
-pub(super) fn read_try(
-    (order, merchant, at, state, keys): (Id, Id, Instant, String, Vec<u8>),
-) -> Result<(OrderId, CountedTry), Fault> {
-    let counted = CountedTry {
+/// A row of `payment_try` without its Order.
+pub(super) type TryRow = (Id, Instant, String, Vec<u8>, Option<i64>);
+
+pub(super) fn read_try((merchant, at, state, keys, amount_cents): TryRow) -> Result<CountedTry, Fault> {
+    Ok(CountedTry {
         merchant: MerchantId::new(merchant.0),
         at: at.0,
         state: TryState::read(&state)?,
         keys: decode_keys(&keys)?,
-    };
-    Ok((OrderId::new(order.0), counted))
+        amount_cents: amount_cents.and_then(|cents| u64::try_from(cents).ok()).unwrap_or_default(),
+    })
 }
 
 pub(super) fn read_shopper(

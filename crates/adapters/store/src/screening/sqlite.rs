@@ -1,17 +1,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Binary, Text};
+use diesel::sql_types::{BigInt, Binary, Nullable};
 use diesel::sqlite::Sqlite;
-use dropin_kernel::OrderId;
+use dropin_kernel::{MerchantId, OrderId};
 
-use super::codec::{decode_counts, encode_keys};
+use super::codec::decode_counts;
 use super::rows::{
-    ChangedCounts, CountKey, CountRow, CountRows, CountedTry, Found, Shopper, ShopperKey, TryState, Wanted,
-    read_shopper, read_try,
+    ChangedCounts, Changes, CountRow, CountRows, CountedTry, CounterHash, Found, NewTry, Shopper, ShopperKey, TryRow,
+    TryState, Wanted, Written, read_shopper, read_try,
 };
 use crate::fault::{Fault, InTable};
-use crate::schema::{known_shopper, payment_try, velocity_count};
+use crate::schema::{known_shopper, payment_try, velocity_counter};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::statement;
 
@@ -22,9 +22,11 @@ statement! {
         merchant: Id => SqlId,
         at: Instant => SqlInstant,
         keys: &'a [u8] => Binary,
+        session: Option<&'a [u8]> => Nullable<Binary>,
+        amount: i64 => BigInt,
     }
-    on Sqlite, SqliteConnection, "INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, state) \
-        VALUES (?, ?, ?, ?, 'TRIED') ON CONFLICT (order_id) DO NOTHING";
+    on Sqlite, SqliteConnection, "INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, session_hash, amount_cents, state) \
+        VALUES (?, ?, ?, ?, ?, ?, 'TRIED') ON CONFLICT (order_id) DO NOTHING";
 }
 
 statement! {
@@ -43,16 +45,13 @@ statement! {
 statement! {
     /// Writes a row of counts.
     PutCounts<'a> {
-        merchant: Id => SqlId,
-        kind: &'a str => Text,
         hash: &'a [u8] => Binary,
         counts: &'a [u8] => Binary,
         revision: i64 => BigInt,
         until: Instant => SqlInstant,
     }
-    on Sqlite, SqliteConnection, "INSERT INTO velocity_count (merchant_id, kind, hash, counts, revision, counts_until) \
-        VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (merchant_id, kind, hash) DO UPDATE SET \
-            counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until";
+    on Sqlite, SqliteConnection, "INSERT INTO velocity_counter (hash, counts, revision, counts_until) VALUES (?, ?, ?, ?) \
+        ON CONFLICT (hash) DO UPDATE SET counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until";
 }
 
 /// Looks for a profile or browser that has paid.
@@ -65,53 +64,81 @@ macro_rules! find_shopper {
 
 /// Looks for a row of counts.
 macro_rules! find_counts {
-    ($key:expr) => {{
-        let CountKey { merchant, key, hash } = $key;
-        let row = velocity_count::table.find((Id(merchant.uuid()), key.as_str(), hash.0.as_slice()));
-        row.select((velocity_count::revision, velocity_count::counts))
-    }};
+    ($hash:expr) => {
+        velocity_counter::table.find($hash.as_slice()).select((velocity_counter::revision, velocity_counter::counts))
+    };
 }
+
+/// Looks for the tries of a Session.
+macro_rules! find_tries {
+    ($session:expr) => {
+        payment_try::table.filter(payment_try::session_hash.eq($session.as_slice())).select(TRY)
+    };
+}
+
+type TryColumns =
+    (payment_try::merchant_id, payment_try::tried_at, payment_try::state, payment_try::keys, payment_try::amount_cents);
+const TRY: TryColumns =
+    (payment_try::merchant_id, payment_try::tried_at, payment_try::state, payment_try::keys, payment_try::amount_cents);
 
 /// There is one writer at a time, whose transaction is the lock.
 impl CountRows for SqliteConnection {
-    fn begin(&mut self, wanted: &Wanted<'_>) -> Result<Found, Fault> {
+    fn lock_merchants(&mut self, _: &BTreeSet<MerchantId>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn read(&mut self, wanted: &Wanted) -> Result<Found, Fault> {
         let mut found = Found::default();
-        for one in wanted.tries {
-            let keys = encode_keys(one.keys.iter().map(|key| (key.key, &key.hash)));
-            let (order, merchant) = (Id(one.order_id.uuid()), Id(one.merchant_id.uuid()));
-            if (InsertTry { order, merchant, at: Instant(one.at), keys: &keys }.execute(self)?) == 1 {
-                found.new_tries.insert(one.order_id);
+        for order in &wanted.orders {
+            let known = payment_try::table.find(Id(order.uuid())).select(payment_try::order_id);
+            let known: Option<Id> = known.first(self).optional().in_table("payment_try")?;
+            found.counted.extend(known.map(|id| OrderId::new(id.0)));
+        }
+        for session in &wanted.sessions {
+            let tries: Vec<TryRow> = find_tries!(session).load(self).in_table("payment_try")?;
+            for one in tries {
+                found.of_sessions.push((*session, read_try(one)?));
+            }
+        }
+        for hash in &wanted.counts {
+            let row: Option<(i64, Vec<u8>)> = find_counts!(hash).first(self).optional().in_table("velocity_counter")?;
+            if let Some((revision, counts)) = row {
+                found.counts.insert(*hash, CountRow { revision, counts: decode_counts(&counts)? });
             }
         }
         for shopper in &wanted.shoppers {
             let row = find_shopper!(shopper).first(self).optional().in_table("known_shopper")?;
             found.shoppers.extend(row.map(read_shopper).transpose()?);
         }
-        for of in &wanted.counts {
-            let row: Option<(i64, Vec<u8>)> = find_counts!(of).first(self).optional().in_table("velocity_count")?;
-            if let Some((revision, counts)) = row {
-                found.counts.insert(*of, CountRow { revision, counts: decode_counts(&counts)?, is_changed: false });
+        Ok(found)
+    }
+
+    fn write(&mut self, changes: &Changes<'_>) -> Result<Written, Fault> {
+        let mut written = Written::default();
+        for ChangedCounts { merchant, hash, revision, counts, until } in changes.merchants.iter().chain(&changes.counts)
+        {
+            PutCounts { hash, counts, revision: *revision, until: Instant(*until) }.execute(self)?;
+            written.merchants.insert(*merchant);
+        }
+        for NewTry { new, keys, session, amount_cents } in &changes.tries {
+            let (order, merchant) = (Id(new.order_id.uuid()), Id(new.merchant_id.uuid()));
+            let session = session.as_ref().map(CounterHash::as_slice);
+            InsertTry { order, merchant, at: Instant(new.at), keys, session, amount: *amount_cents }.execute(self)?;
+        }
+        for keeping in &changes.kept {
+            if keeping.keep(self)? {
+                written.kept.insert(keeping.order);
             }
         }
-        Ok(found)
+        Ok(written)
     }
 
     fn lock_tries(&mut self, orders: &BTreeSet<OrderId>) -> Result<HashMap<OrderId, CountedTry>, Fault> {
         let mut found = HashMap::new();
         for order in orders {
-            let row = payment_try::table
-                .find(Id(order.uuid()))
-                .select((
-                    payment_try::order_id,
-                    payment_try::merchant_id,
-                    payment_try::tried_at,
-                    payment_try::state,
-                    payment_try::keys,
-                ))
-                .first(self)
-                .optional()
-                .in_table("payment_try")?;
-            found.extend(row.map(read_try).transpose()?);
+            let row = payment_try::table.find(Id(order.uuid())).select(TRY);
+            let row: Option<TryRow> = row.first(self).optional().in_table("payment_try")?;
+            found.extend(row.map(read_try).transpose()?.map(|counted| (*order, counted)));
         }
         Ok(found)
     }
@@ -138,47 +165,29 @@ impl CountRows for SqliteConnection {
         }
         Ok(())
     }
-
-    fn put_counts(&mut self, changed: &[ChangedCounts]) -> Result<(), Fault> {
-        for ChangedCounts { of, revision, counts, until } in changed {
-            let put = PutCounts {
-                merchant: Id(of.merchant.uuid()),
-                kind: of.key.as_str(),
-                hash: &of.hash.0,
-                counts,
-                revision: *revision,
-                until: Instant(*until),
-            };
-            put.execute(self)?;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use dropin_kernel::MerchantId;
     use dropin_kernel::uuid::Uuid;
     use dropin_ports::VelocityHash;
-    use dropin_risk::VelocityKey;
 
     use super::*;
     use crate::query_plan;
 
     #[test]
-    fn shoppers_and_counts_are_found_by_their_keys() {
+    fn what_a_try_is_counted_by_is_found_by_its_keys() {
         let mut connection = query_plan::empty_database();
         let shopper = (MerchantId::new(Uuid::from_u128(1)), VelocityHash([7; 32]));
-        let of = CountKey { merchant: shopper.0, key: VelocityKey::Device, hash: shopper.1 };
-        let queries = [
-            diesel::debug_query::<Sqlite, _>(&find_shopper!(&shopper)).to_string(),
-            diesel::debug_query::<Sqlite, _>(&find_counts!(&of)).to_string(),
-        ];
-        for query in queries {
+        let hash: CounterHash = [7; 16];
+        for (query, by) in [
+            (diesel::debug_query::<Sqlite, _>(&find_shopper!(&shopper)).to_string(), "merchant_id=? AND hash=?"),
+            (diesel::debug_query::<Sqlite, _>(&find_counts!(hash)).to_string(), "hash=?"),
+            (diesel::debug_query::<Sqlite, _>(&find_tries!(hash)).to_string(), "session_hash=?"),
+        ] {
             let steps = query_plan::of(&mut connection, &query);
             let [step] = &steps[..] else { panic!("{query}: {steps:?}") };
-            let by_key = ["merchant_id=? AND hash=?", "merchant_id=? AND kind=? AND hash=?"];
-            assert!(step.starts_with("SEARCH ") && by_key.iter().any(|key| step.contains(key)), "{query}: {step}");
+            assert!(step.starts_with("SEARCH ") && step.contains(by), "{query}: {step}");
         }
     }
 }

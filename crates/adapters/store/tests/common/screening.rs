@@ -4,9 +4,9 @@ use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{HashedVelocityKey, NewPaymentTry, ScreeningStore, VelocityHash};
 use dropin_risk::{VelocityKey, VelocityWindow};
 use dropin_store::Store;
-use dropin_store_contract::fresh;
+use dropin_store_contract::{any_decision, fresh};
 
-/// A try with one key that all tries have, and two of its own.
+/// A try with one key that all tries of the merchant have, and three of its own.
 pub(crate) fn new_try(merchant: MerchantId) -> NewPaymentTry {
     let key = |key, number: u128| {
         let mut hash = [0; 32];
@@ -20,7 +20,8 @@ pub(crate) fn new_try(merchant: MerchantId) -> NewPaymentTry {
         keys: vec![
             key(VelocityKey::Card, fresh().as_u128()),
             key(VelocityKey::Device, fresh().as_u128()),
-            key(VelocityKey::Merchant, 0),
+            key(VelocityKey::Ip, merchant.uuid().as_u128()),
+            key(VelocityKey::Session, fresh().as_u128()),
         ],
         amount_cents: 1,
     }
@@ -32,12 +33,16 @@ pub(crate) async fn is_counted_by_two_programs(one: &Store, two: &Store) {
     let mut tries = vec![];
     for number in 0..64 {
         let store = if number % 2 == 0 { one.clone() } else { two.clone() };
-        tries.push(tokio::spawn(async move { store.count_try(new_try(merchant)).await.unwrap() }));
+        tries.push(tokio::spawn(
+            async move { store.screen_try(new_try(merchant), any_decision()).await.unwrap().counted },
+        ));
     }
     let mut heard = BTreeSet::new();
     for one in tries {
-        let sum = one.await.unwrap().velocity.sum(VelocityKey::Merchant, VelocityWindow::Day).unwrap();
-        assert_eq!(sum.counts.tries, sum.cards);
+        let velocity = one.await.unwrap().velocity;
+        let [sum, of_merchant] =
+            [VelocityKey::Ip, VelocityKey::Merchant].map(|key| velocity.sum(key, VelocityWindow::Day).unwrap());
+        assert_eq!((sum.counts.tries, of_merchant.counts.tries), (sum.cards, sum.cards));
         assert!(heard.insert(sum.cards), "two heard {sum:?}");
     }
     assert_eq!(heard, (1..=64).collect());

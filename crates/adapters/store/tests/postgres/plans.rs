@@ -9,7 +9,7 @@ use dropin_ports::{
     OrderSearch, OutboxStore, PaymentStore, ScreeningStore, SearchBounds, SearchFilter, Settled,
 };
 use dropin_store::Store;
-use dropin_store_contract::{Harness, Raw, approval, fresh, new_merchant};
+use dropin_store_contract::{Harness, Raw, any_decision, approval, fresh, new_merchant};
 
 use super::common::RawPostgres;
 use super::common::postgres::Database;
@@ -137,24 +137,37 @@ async fn finishing_does_not_read_the_other_attempts() {
 async fn counting_a_try_does_not_read_the_other_counts() {
     let (database, store) = migrated();
     let raw = RawPostgres::open(&database.url());
-    freeze_statistics(&raw, "velocity_count");
-    raw.execute("ANALYZE velocity_count").unwrap();
+    let tables = ["velocity_counter", "payment_try"];
+    for table in tables {
+        freeze_statistics(&raw, table);
+        raw.execute(&format!("ANALYZE {table}")).unwrap();
+    }
     let merchant = MerchantId::new(fresh());
     let count = async || {
         for _ in 0..RUNS {
-            store.count_try(new_try(merchant)).await.unwrap();
+            store.screen_try(new_try(merchant), any_decision()).await.unwrap();
         }
     };
     count().await;
     raw.execute(&format!(
-        "INSERT INTO velocity_count (merchant_id, kind, hash, counts, revision, counts_until) \
-         SELECT '{merchant}', 'CARD', sha256(number::text::bytea), '', 1, now() FROM generate_series(1, {UNRELATED_ROWS}) AS number"
+        "INSERT INTO velocity_counter (hash, counts, revision, counts_until) \
+         SELECT substring(sha256(number::text::bytea) FROM 1 FOR 16), '', 1, now() FROM generate_series(1, {UNRELATED_ROWS}) AS number"
+    ))
+    .unwrap();
+    raw.execute(&format!(
+        "INSERT INTO payment_try (order_id, merchant_id, tried_at, state, keys, session_hash, amount_cents) \
+         SELECT gen_random_uuid(), '{merchant}', now(), 'TRIED', '\\x01', substring(sha256(number::text::bytea) FROM 1 FOR 16), 1 \
+         FROM generate_series(1, {UNRELATED_ROWS}) AS number"
     ))
     .unwrap();
     count().await;
-    let read = "SELECT sum(idx_tup_read)::bigint + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = 'velocity_count') \
-        FROM pg_stat_user_indexes WHERE relname = 'velocity_count'";
-    let read = counted(&database, &store, read);
+    let [counts, tries] = tables.map(|table| {
+        format!(
+            "(SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}') \
+             + (SELECT seq_tup_read FROM pg_stat_user_tables WHERE relname = '{table}')"
+        )
+    });
+    let read = counted(&database, &store, &format!("SELECT ({counts} + {tries})::bigint"));
     assert!(read < UNRELATED_ROWS, "{read} rows were read to count {} tries", 2 * RUNS);
 }
 
@@ -167,7 +180,7 @@ async fn counting_a_try_does_not_read_the_other_shoppers() {
     let merchant = MerchantId::new(fresh());
     let count = async || {
         for _ in 0..RUNS {
-            store.count_try(new_try(merchant)).await.unwrap();
+            store.screen_try(new_try(merchant), any_decision()).await.unwrap();
         }
     };
     count().await;

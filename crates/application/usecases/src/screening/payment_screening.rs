@@ -9,8 +9,8 @@ use dropin_kernel::{EventId, MerchantId, OrderId, PaymentId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::Order;
 use dropin_ports::{
-    Clock, CountableOutcome, CountedPaymentTry, IdSource, IpCountries, NewEvent, NewPaymentTry, OutsideScorer,
-    RateStore, ScreeningStore, StoreError, VelocityKeyring,
+    Clock, CountableOutcome, CountedPaymentTry, HashedVelocityKey, IdSource, IpCountries, NewEvent, NewPaymentTry,
+    OutsideScorer, RateStore, ScreenedPaymentTry, ScreeningStore, StoreError, TryDecision, VelocityKeyring,
 };
 use dropin_rates::Table;
 use dropin_risk::{Decision, Facts, IssuerChecks, OutsideScore, Rules, ScaExemption, Screening};
@@ -130,7 +130,7 @@ impl PaymentScreening {
         }
     }
 
-    /// Counts the try and decides, and raises an alarm. Whatever fails is left out.
+    /// Counts the try, decides and keeps that in one step, and raises an alarm. Whatever fails is left out.
     pub(crate) async fn screen(
         &self,
         ids: &dyn IdSource,
@@ -143,20 +143,32 @@ impl PaymentScreening {
         let amount_cents = self.within(counting, ScreeningPart::Rates, self.euro_cents(&order.total)).await.flatten();
         let ip_country = self.ip_countries.as_ref().zip(instrument.address);
         let ip_country = ip_country.and_then(|(countries, address)| countries.country_of(address));
-        let mut facts = Facts { amount_cents, ip_country, ..subject.facts(instrument) };
-        let counted = self.count(order, subject, instrument, amount_cents, counting, now).await;
         // What no rule asks for stands in no facts: a program that does not know it could not read them.
-        let asks_exemptions = subject.rules.ask_exemptions();
-        facts.is_stored = asks_exemptions && instrument.is_stored;
-        if let Some(CountedPaymentTry { velocity, known_since, exempted }) = counted {
-            facts.velocity = velocity;
-            facts.exempted = exempted.filter(|_| asks_exemptions);
-            facts.known_days = known_since.map(|since| days(now.since(since)));
+        let is_stored = subject.rules.ask_exemptions() && instrument.is_stored;
+        let facts = Facts { amount_cents, ip_country, is_stored, ..subject.facts(instrument) };
+        let keys = self.hash_keys(order, subject, instrument);
+        let counted = match keys {
+            Some(keys) => {
+                let merchant_id = order.merchant_id;
+                let cents = amount_cents.unwrap_or(0);
+                let new = NewPaymentTry { order_id: order.id, merchant_id, at: now, keys, amount_cents: cents };
+                let decision = decision(facts.clone(), subject.rules.clone(), now);
+                self.within(counting, ScreeningPart::Count, self.store.screen_try(new, decision)).await
+            }
+            None => None,
+        };
+        let (mut screening, mut is_kept) = match counted {
+            Some(ScreenedPaymentTry { screening, is_kept, .. }) => (screening, is_kept),
+            None => (subject.rules.screen(facts), false),
+        };
+        if let Some(score) = self.outside_score(order, &subject.rules, screening.facts()).await {
+            let facts = Facts { outside: Some(score), ..screening.facts().clone() };
+            (screening, is_kept) = (subject.rules.screen(facts), false);
         }
-        facts.outside = self.outside_score(order, &subject.rules, &facts).await;
-        let screening = subject.rules.screen(facts);
         let is_alarm_due = self.metrics.decided(order.merchant_id, &screening, now);
-        let is_kept = self.keep(order, &screening, deadline).await;
+        if !is_kept {
+            is_kept = self.keep(order, &screening, deadline).await;
+        }
         if is_alarm_due {
             let event = alarm_event(ids, order.merchant_id, &screening, now);
             self.within(deadline, ScreeningPart::Alarm, self.store.note_alarm(event)).await;
@@ -176,26 +188,16 @@ impl PaymentScreening {
         Some(OutsideScore::default())
     }
 
-    async fn count(
+    /// What it is counted by; `None` where it is not.
+    fn hash_keys(
         &self,
         order: &Order,
         subject: &ScreeningSubject,
         instrument: &InstrumentFacts,
-        amount_cents: Option<u64>,
-        deadline: tokio::time::Instant,
-        now: Timestamp,
-    ) -> Option<CountedPaymentTry> {
+    ) -> Option<Vec<HashedVelocityKey>> {
         let keyring = self.keyring.as_ref()?;
         let keys = subject.hash_keys(keyring.as_ref(), order.merchant_id, instrument);
-        let keys = keys.inspect_err(|error| self.metrics.failed(ScreeningPart::Keys, &error.to_string())).ok()?;
-        let payment_try = NewPaymentTry {
-            order_id: order.id,
-            merchant_id: order.merchant_id,
-            at: now,
-            keys,
-            amount_cents: amount_cents.unwrap_or(0),
-        };
-        self.within(deadline, ScreeningPart::Count, self.store.count_try(payment_try)).await
+        keys.inspect_err(|error| self.metrics.failed(ScreeningPart::Keys, &error.to_string())).ok()
     }
 
     /// Whether it is in the store now.
@@ -342,6 +344,17 @@ pub fn alarm_event(ids: &dyn IdSource, merchant: MerchantId, screening: &Screeni
         body: event::screening_alarm_raised(merchant, screening, at),
         at,
     }
+}
+
+/// Decides by what was counted for a payment with these facts.
+fn decision(facts: Facts, rules: Arc<Rules>, now: Timestamp) -> TryDecision {
+    Arc::new(move |counted: &CountedPaymentTry| {
+        let mut facts = facts.clone();
+        facts.velocity = counted.velocity.clone();
+        facts.exempted = counted.exempted.filter(|_| rules.ask_exemptions());
+        facts.known_days = counted.known_since.map(|since| days(now.since(since)));
+        rules.screen(facts)
+    })
 }
 
 fn days(span: Duration) -> u32 {

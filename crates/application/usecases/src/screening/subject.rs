@@ -73,7 +73,7 @@ impl ScreeningSubject {
         }
     }
 
-    /// The hashes of what it is counted by.
+    /// The hashes of what it is counted by, beside its merchant.
     ///
     /// # Errors
     /// [`KeyringError`].
@@ -93,7 +93,6 @@ impl ScreeningSubject {
             (VelocityKey::Email, email.and_then(|email| kept(without_tag(email.as_str()).as_bytes()))),
             (VelocityKey::Profile, self.profile.as_ref().and_then(|profile| kept(profile.as_bytes()))),
             (VelocityKey::Session, self.session.and_then(|session| kept(session.uuid().as_bytes()))),
-            (VelocityKey::Merchant, kept(merchant.uuid().as_bytes())),
         ];
         let known = values.into_iter().filter_map(|(key, value)| value.map(|value| (key, value)));
         known.map(|(key, value)| keyring.hash_velocity_key(merchant, key, &value)).collect()

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{
     CardAuthentication, CountableOutcome, CountedPaymentTry, HashedVelocityKey, KeyringError, NewEvent, NewPaymentTry,
-    PaymentTryOutcome, ScreeningStore, StoreError, VelocityHash, VelocityKeyring,
+    PaymentTryOutcome, ScreenedPaymentTry, ScreeningStore, StoreError, TryDecision, VelocityHash, VelocityKeyring,
 };
 use dropin_risk::{
     ExemptedPayments, Screening, ScreeningLabel, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow,
@@ -21,14 +21,12 @@ pub(crate) enum Trouble {
     Away,
     /// Nothing ever comes back.
     Silent,
-    /// The next thing to be kept is not; what follows is.
-    KeepFails,
+    /// So many things to be kept are not; what follows is.
+    KeepFails(u8),
     /// What was kept is of a newer program.
     KeptIsUnreadable,
-    /// The program dies once the try is counted.
-    DiesAfterCount,
-    /// The program dies once it is kept what screening decided.
-    DiesAfterPut,
+    /// The program dies once the try is counted, and kept what was decided.
+    DiesAfterScreening,
 }
 
 #[derive(Default)]
@@ -110,8 +108,19 @@ impl Counts {
         match trouble {
             Some(Trouble::Away) => Err(StoreError::Unavailable("away".to_owned())),
             Some(Trouble::Silent) => std::future::pending().await,
-            Some(Trouble::KeepFails | Trouble::KeptIsUnreadable | Trouble::DiesAfterCount | Trouble::DiesAfterPut)
-            | None => Ok(()),
+            Some(Trouble::KeepFails(_) | Trouble::KeptIsUnreadable | Trouble::DiesAfterScreening) | None => Ok(()),
+        }
+    }
+
+    /// Whether what is to be kept now is not.
+    fn fails_to_keep(&self) -> bool {
+        let mut trouble = self.trouble.lock().unwrap();
+        match *trouble {
+            Some(Trouble::KeepFails(left)) => {
+                *trouble = (1 < left).then(|| Trouble::KeepFails(left - 1));
+                true
+            }
+            _ => false,
         }
     }
 
@@ -123,11 +132,22 @@ impl Counts {
 
 #[async_trait]
 impl ScreeningStore for Counts {
-    async fn count_try(&self, payment_try: NewPaymentTry) -> Result<CountedPaymentTry, StoreError> {
+    async fn screen_try(
+        &self,
+        payment_try: NewPaymentTry,
+        decision: TryDecision,
+    ) -> Result<ScreenedPaymentTry, StoreError> {
         self.pass().await?;
+        let order = payment_try.order_id;
         self.tries.lock().unwrap().push(payment_try);
-        self.die_of(Trouble::DiesAfterCount);
-        Ok(self.says.lock().unwrap().clone())
+        let counted = self.says.lock().unwrap().clone();
+        let screening = decision(&counted);
+        let is_kept = !self.fails_to_keep();
+        if is_kept {
+            self.kept.lock().unwrap().insert(order, screening.clone());
+        }
+        self.die_of(Trouble::DiesAfterScreening);
+        Ok(ScreenedPaymentTry { counted, screening, is_kept })
     }
 
     async fn count_outcome(&self, _: OrderId, counted: CountableOutcome) -> Result<(), StoreError> {
@@ -144,11 +164,10 @@ impl ScreeningStore for Counts {
 
     async fn put_screening(&self, order: OrderId, _: MerchantId, screening: Screening) -> Result<(), StoreError> {
         self.pass().await?;
-        if self.trouble.lock().unwrap().take_if(|trouble| *trouble == Trouble::KeepFails).is_some() {
+        if self.fails_to_keep() {
             return Err(StoreError::Unavailable("busy".to_owned()));
         }
         self.kept.lock().unwrap().insert(order, screening);
-        self.die_of(Trouble::DiesAfterPut);
         Ok(())
     }
 

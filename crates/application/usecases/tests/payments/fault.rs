@@ -8,12 +8,12 @@ use dropin_kernel::{BillingProfileId, MerchantId, OpId, OrderId, RateOfferId, Re
 use dropin_order::{OpState, Operation, Order, ProcessorReference, Refund};
 use dropin_ports::{
     Applied, AuthorizationPrepared, AuthorizeRequest, CaptureRequest, ChangeOrder, ChangeSession, Changed,
-    CheckoutRecord, ClaimedOperation, CountableOutcome, CountedPaymentTry, CredentialDeletion, DeleteCredentialRequest,
-    Inserted, LapsedOrder, NewEvent, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged,
-    OrderDetails, OrderName, Payment, PaymentStore, PrepareAuthorization, Processor, ProcessorReply, RefundRequest,
-    Registration, ReplaceSession, Replaced, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled,
+    CheckoutRecord, ClaimedOperation, CountableOutcome, CredentialDeletion, DeleteCredentialRequest, Inserted,
+    LapsedOrder, NewEvent, NewPaymentTry, NewSession, OpenOperations, OperationQuery, OrderChanged, OrderDetails,
+    OrderName, Payment, PaymentStore, PrepareAuthorization, Processor, ProcessorReply, RefundRequest, Registration,
+    ReplaceSession, Replaced, ScreenedPaymentTry, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled,
     Settlement, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply, StoreError,
-    StoredResponse, VoidRequest,
+    StoredResponse, TryDecision, VoidRequest,
 };
 use dropin_rates::Offer;
 use dropin_risk::{Screening, ScreeningLabel};
@@ -160,7 +160,7 @@ faulty! {
 
 faulty! {
     ScreeningStore {
-        fn count_try(payment_try: NewPaymentTry) -> CountedPaymentTry;
+        fn screen_try(payment_try: NewPaymentTry, decision: TryDecision) -> ScreenedPaymentTry;
         fn count_outcome(order: OrderId, countable: CountableOutcome) -> ();
         fn note_alarm(event: NewEvent) -> bool;
         fn put_screening(order: OrderId, merchant: MerchantId, screening: Screening) -> ();
