@@ -9,8 +9,8 @@ use dropin_kernel::{MerchantId, OrderId};
 
 use super::codec::decode_counts;
 use super::rows::{
-    Changes, CountRow, CountRows, CountedTry, CounterHash, Found, Shopper, ShopperKey, TryState, Wanted, Written,
-    merchant_hash, read_shopper, read_try,
+    Changes, CountRow, CountRows, CountedTry, CounterHash, Found, Shopper, ShopperKey, TryRow, TryState, Wanted,
+    Written, merchant_hash, read_counter_hash, read_shopper, read_try,
 };
 use crate::fault::{Fault, InTable, corrupt};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
@@ -119,7 +119,7 @@ statement! {
     LockTries<'a> { orders: &'a [Id] => Array<SqlId>, }
     on Pg, PgConnection, "SELECT order_id, merchant_id, tried_at, state, keys, amount_cents FROM payment_try \
         WHERE order_id = ANY (?) ORDER BY order_id FOR UPDATE";
-    returns (SqlId, SqlId, SqlInstant, Text, Binary, Nullable<BigInt>);
+    returns (SqlId, (SqlId, SqlInstant, Text, Binary, Nullable<BigInt>));
 }
 
 statement! {
@@ -174,10 +174,6 @@ impl Found {
         }
         Ok(())
     }
-}
-
-fn read_counter_hash(bytes: &[u8]) -> Result<CounterHash, Fault> {
-    bytes.try_into().map_err(|_length| corrupt("velocity_counter", "a hash has not 16 bytes"))
 }
 
 fn slices(hashes: &BTreeSet<CounterHash>) -> Vec<&[u8]> {
@@ -255,11 +251,8 @@ impl CountRows for PgConnection {
 
     fn lock_tries(&mut self, orders: &BTreeSet<OrderId>) -> Result<HashMap<OrderId, CountedTry>, Fault> {
         let orders: Vec<_> = orders.iter().map(|id| Id(id.uuid())).collect();
-        let found: Vec<(Id, Id, Instant, String, Vec<u8>, Option<i64>)> =
-            LockTries { orders: &orders }.load(self).in_table("payment_try")?;
-        let read = |(order, merchant, at, state, keys, amount): (Id, _, _, _, _, _)| {
-            Ok((OrderId::new(order.0), read_try((merchant, at, state, keys, amount))?))
-        };
+        let found: Vec<(Id, TryRow)> = LockTries { orders: &orders }.load(self).in_table("payment_try")?;
+        let read = |(order, row): (Id, TryRow)| Ok((OrderId::new(order.0), read_try(row)?));
         found.into_iter().map(read).collect()
     }
 

@@ -203,6 +203,10 @@ pub(super) fn read_hash(bytes: &[u8], table: &'static str) -> Result<VelocityHas
     bytes.try_into().map(VelocityHash).map_err(|_length| corrupt(table, "a hash has not 32 bytes"))
 }
 
+pub(super) fn read_counter_hash(bytes: &[u8]) -> Result<CounterHash, Fault> {
+    bytes.try_into().map_err(|_length| corrupt("velocity_counter", "a hash has not 16 bytes"))
+}
+
 /// A row of `payment_try` without its Order.
 pub(super) type TryRow = (Id, Instant, String, Vec<u8>, Option<i64>);
 

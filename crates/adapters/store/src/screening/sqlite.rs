@@ -8,10 +8,10 @@ use dropin_kernel::{MerchantId, OrderId};
 use super::codec::decode_counts;
 use super::rows::{
     ChangedCounts, Changes, CountRow, CountRows, CountedTry, CounterHash, Found, NewTry, Shopper, ShopperKey, TryRow,
-    TryState, Wanted, Written, read_shopper, read_try,
+    TryState, Wanted, Written, read_counter_hash, read_shopper, read_try,
 };
 use crate::fault::{Fault, InTable};
-use crate::schema::{known_shopper, payment_try, velocity_counter};
+use crate::schema::{known_shopper, payment_try};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::statement;
 
@@ -54,19 +54,44 @@ statement! {
         ON CONFLICT (hash) DO UPDATE SET counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until";
 }
 
+/// So many rows of counts are looked for by one statement: more than a try has without older keys of the ring.
+const COUNTS: usize = 8;
+
+const FIND_COUNTS: &str = "SELECT hash, revision, counts FROM velocity_counter WHERE hash IN (?, ?, ?, ?, ?, ?, ?, ?)";
+
+statement! {
+    /// Looks for rows of counts. None has an empty hash.
+    FindCounts<'a> {
+        first: &'a [u8] => Binary,
+        second: &'a [u8] => Binary,
+        third: &'a [u8] => Binary,
+        fourth: &'a [u8] => Binary,
+        fifth: &'a [u8] => Binary,
+        sixth: &'a [u8] => Binary,
+        seventh: &'a [u8] => Binary,
+        eighth: &'a [u8] => Binary,
+    }
+    on Sqlite, SqliteConnection, FIND_COUNTS;
+    returns (Binary, BigInt, Binary);
+}
+
+/// A hash, its revision and its counts.
+type CountsRow = (Vec<u8>, i64, Vec<u8>);
+
+fn find_counts(connection: &mut SqliteConnection, hashes: &[CounterHash]) -> Result<Vec<CountsRow>, Fault> {
+    let mut slots: [&[u8]; COUNTS] = [&[]; COUNTS];
+    slots.iter_mut().zip(hashes).for_each(|(slot, hash)| *slot = hash);
+    let [first, second, third, fourth, fifth, sixth, seventh, eighth] = slots;
+    let find = FindCounts { first, second, third, fourth, fifth, sixth, seventh, eighth };
+    find.load(connection).in_table("velocity_counter")
+}
+
 /// Looks for a profile or browser that has paid.
 macro_rules! find_shopper {
     ($key:expr) => {{
         let (merchant, hash) = $key;
         known_shopper::table.find((Id(merchant.uuid()), hash.0.as_slice()))
     }};
-}
-
-/// Looks for a row of counts.
-macro_rules! find_counts {
-    ($hash:expr) => {
-        velocity_counter::table.find($hash.as_slice()).select((velocity_counter::revision, velocity_counter::counts))
-    };
 }
 
 /// Looks for the tries of a Session.
@@ -100,10 +125,11 @@ impl CountRows for SqliteConnection {
                 found.of_sessions.push((*session, read_try(one)?));
             }
         }
-        for hash in &wanted.counts {
-            let row: Option<(i64, Vec<u8>)> = find_counts!(hash).first(self).optional().in_table("velocity_counter")?;
-            if let Some((revision, counts)) = row {
-                found.counts.insert(*hash, CountRow { revision, counts: decode_counts(&counts)? });
+        let hashes: Vec<_> = wanted.counts.iter().copied().collect();
+        for hashes in hashes.chunks(COUNTS) {
+            for (hash, revision, counts) in find_counts(self, hashes)? {
+                let row = CountRow { revision, counts: decode_counts(&counts)? };
+                found.counts.insert(read_counter_hash(&hash)?, row);
             }
         }
         for shopper in &wanted.shoppers {
@@ -182,7 +208,7 @@ mod tests {
         let hash: CounterHash = [7; 16];
         for (query, by) in [
             (diesel::debug_query::<Sqlite, _>(&find_shopper!(&shopper)).to_string(), "merchant_id=? AND hash=?"),
-            (diesel::debug_query::<Sqlite, _>(&find_counts!(hash)).to_string(), "hash=?"),
+            (FIND_COUNTS.to_owned(), "hash=?"),
             (diesel::debug_query::<Sqlite, _>(&find_tries!(hash)).to_string(), "session_hash=?"),
         ] {
             let steps = query_plan::of(&mut connection, &query);
