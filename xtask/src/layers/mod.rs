@@ -1,6 +1,6 @@
 //! `cargo xtask layers`: the architecture as a test. Compares every package with `layers.toml`.
 
-mod graph;
+pub(crate) mod graph;
 mod names;
 mod packages;
 mod rules;

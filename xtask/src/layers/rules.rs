@@ -49,7 +49,7 @@ fn sees(table: &Table, layer: &Layer, other: &Package) -> bool {
 pub(crate) fn check_owners(table: &Table, packages: &[Package]) -> Vec<String> {
     let mut violations = Vec::new();
     for rule in &table.only {
-        let declaring = packages.iter().filter(|package| package.declares.contains(&rule.name));
+        let declaring = packages.iter().filter(|package| package.declares(&rule.name));
         for package in declaring.filter(|package| !rule.owners.contains(&package.name)) {
             violations.push(format!(
                 "{} declares {}, which only {} may: {}",
@@ -106,6 +106,7 @@ pub(crate) fn check_features(features: &[(String, String)]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::workspace::Dependency;
 
     const TABLE: &str = r#"
         [[layer]]
@@ -133,16 +134,9 @@ mod tests {
     }
 
     fn package(name: &str, folder: &str, declares: &[&str]) -> Package {
-        let declares = declares.iter().map(|name| (*name).to_owned()).collect();
-        Package {
-            name: name.to_owned(),
-            version: "0.1.0".to_owned(),
-            folder: folder.into(),
-            declares,
-            tests_with: Vec::new(),
-            is_private: true,
-            examples: Vec::new(),
-        }
+        let owned = |name: &&str| Dependency { name: (*name).to_owned(), kind: None };
+        let dependencies = declares.iter().map(owned).collect();
+        Package { name: name.to_owned(), folder: folder.into(), dependencies, ..Package::default() }
     }
 
     fn workspace() -> Vec<Package> {

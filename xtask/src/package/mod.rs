@@ -86,7 +86,7 @@ fn forget_built(built: &Path, packages: &[Package]) -> Outcome<()> {
 
 /// An example fails when what it shows is no longer true.
 fn run_examples(package: &Package) -> Outcome<()> {
-    package.examples.iter().try_for_each(|example| {
+    package.examples().try_for_each(|example| {
         let mut command = cargo();
         command.args(["run", "--quiet", "--all-features", "--package", &package.name, "--example", example]);
         finished(command.stdout(std::process::Stdio::null()))
