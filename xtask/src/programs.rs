@@ -18,8 +18,8 @@ use crate::command::{captured, target_folder};
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
 use crate::postgres;
+use crate::processes::MARKER_VARIABLE;
 use crate::test::guard::Guard;
-use crate::test::processes::MARKER_VARIABLE;
 
 /// How long a program may take to end after it was asked to.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);

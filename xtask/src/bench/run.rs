@@ -41,14 +41,14 @@ impl Bench {
     /// Has PostgreSQL load a library of its own; restarts it.
     pub(crate) fn load_library(&mut self, name: &str) -> Outcome<()> {
         self.sql("postgres", &format!("ALTER SYSTEM SET shared_preload_libraries = '{name}'"))?;
-        postgres::restart(self.folder())?;
+        postgres::restart(self.folder(), "fast")?;
         self.postmaster = read_postmaster(self.folder())?;
         Ok(())
     }
 
     /// Kills the server as a power cut would, and starts it again.
     pub(crate) fn crash_server(&mut self) -> Outcome<()> {
-        postgres::crash(self.folder())?;
+        postgres::restart(self.folder(), "immediate")?;
         self.postmaster = read_postmaster(self.folder())?;
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use crate::failure::{Context, Failure, Outcome};
-use crate::process_status::ProcessStatus;
+use crate::processes::ProcessStatus;
 
 /// Clock ticks per second in /proc, on every Linux.
 const TICKS: u64 = 100;
