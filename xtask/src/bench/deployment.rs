@@ -7,7 +7,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::run::Bench;
-use super::usage;
 use crate::command::captured;
 use crate::failure::{Context, Outcome};
 use crate::programs::{Credentials, Program, answers, free_address};
@@ -43,6 +42,12 @@ pub(crate) enum Database {
     Postgres,
     /// A file.
     Sqlite,
+}
+
+impl Database {
+    pub(crate) fn name(self) -> &'static str {
+        if self == Self::Postgres { "PostgreSQL" } else { "SQLite" }
+    }
 }
 
 /// A database, and a folder for what belongs to it.
@@ -189,10 +194,5 @@ impl Deployment {
         let mut program = bench.spawn(name, command)?;
         program.wait_until("ready", START, || answers(address, path))?;
         Ok(Service { name, program, address, postmaster: self.is_postgres().then(|| bench.postmaster()) })
-    }
-
-    /// Processor time of PostgreSQL so far; none on SQLite.
-    pub(crate) fn server_cpu(&self, bench: &Bench) -> Outcome<Duration> {
-        if self.is_postgres() { usage::cpu_of_server(bench.postmaster()) } else { Ok(Duration::ZERO) }
     }
 }

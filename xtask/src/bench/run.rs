@@ -60,12 +60,6 @@ impl Bench {
         captured(&mut psql)
     }
 
-    /// The number that SQL answers.
-    pub(crate) fn number(&self, database: &str, sql: &str) -> Outcome<u64> {
-        let said = self.sql(database, sql)?;
-        said.trim().parse().context(|| format!("understand the number `{}`", said.trim()))
-    }
-
     /// Stops everything and removes the folder.
     pub(crate) fn finish(self) -> Outcome<()> {
         self.programs.finish()

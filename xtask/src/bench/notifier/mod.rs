@@ -79,8 +79,7 @@ fn measure(bench: &mut Bench, options: &Options, plan: &Plan, database: Database
         broken.extend(sample.broken_promises());
         samples.push(sample);
     }
-    let is_server = database == Database::Postgres;
-    let name = if is_server { "PostgreSQL, the program notifier" } else { "SQLite, the all-in-one" };
-    println!("\n### {name}\n\n{}", show(&samples, is_server));
+    let program = if database == Database::Postgres { "the program notifier" } else { "the all-in-one" };
+    println!("\n### {}, {program}\n\n{}", database.name(), show(&samples));
     Ok(broken)
 }

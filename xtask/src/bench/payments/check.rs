@@ -1,7 +1,6 @@
 //! Afterwards: was every payment made once, and nothing else?
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 
 use serde::Deserialize;
 
@@ -46,22 +45,26 @@ struct Journal {
     entries: Vec<Entry>,
 }
 
-/// What is wrong, and with which Orders or operations.
-#[derive(Debug, Default)]
-struct Problems(BTreeMap<&'static str, Vec<String>>);
+/// What went wrong, and with what.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Problems(BTreeMap<&'static str, Vec<String>>);
 
 impl Problems {
-    fn add(&mut self, what: &'static str, with: &str) {
+    pub(super) fn add(&mut self, what: &'static str, with: &str) {
         self.0.entry(what).or_default().push(with.to_owned());
     }
-}
 
-impl fmt::Display for Problems {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|(what, with)| {
+    pub(super) fn extend(&mut self, other: Self) {
+        other.0.into_iter().for_each(|(what, with)| self.0.entry(what).or_default().extend(with));
+    }
+
+    /// A line for each, with examples.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let line = |(what, with): (&&str, &Vec<String>)| {
             let named = with.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            writeln!(out, "  {} x {what}, for example {named}", with.len())
-        })
+            format!("{} x {what}, for example {named}", with.len())
+        };
+        self.0.iter().map(line).collect()
     }
 }
 
@@ -72,7 +75,8 @@ pub(super) fn run(bench: &Bench, site: &Site, notified: &[(String, String)]) -> 
     if problems.0.is_empty() {
         return site.verify_ledger(bench);
     }
-    Err(Failure::new(format!("of {} payments some were lost, doubled or changed:\n{problems}", notified.len())))
+    let (count, problems) = (notified.len(), problems.lines().join("\n  "));
+    Err(Failure::new(format!("of {count} payments some were lost, doubled or changed:\n  {problems}")))
 }
 
 fn orders(bench: &Bench, site: &Site) -> Outcome<Vec<Order>> {

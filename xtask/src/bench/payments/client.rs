@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Anomalies;
+use super::check::Problems;
 use super::delivery_log::reference;
 use super::site::Shop;
 use crate::bench::load::SESSION;
@@ -48,33 +48,32 @@ pub(crate) enum PaymentFlow {
 }
 
 impl PaymentFlow {
-    /// How a payment comes about, in words.
-    pub(super) fn name(self) -> &'static str {
+    /// How a payment comes about in words, the calls in their order, and how many of [`EVENTS`] it has, the last ones.
+    fn row(self) -> (&'static str, &'static [&'static str], usize) {
+        const DROP_IN: &[&str] = &["create", "view", "stash", "submit"];
         match self {
-            Self::DropIn => "by the drop-in",
-            Self::Screened => "by the drop-in, screened",
-            Self::Checkout => "by checkout with a card",
-            Self::Contract => "by charge of a contract",
+            Self::DropIn => ("Payments by the drop-in", DROP_IN, 3),
+            Self::Screened => ("Payments by the drop-in, screened,", DROP_IN, 3),
+            Self::Checkout => ("Payments by checkout with a card", &["stash", "checkout"], 2),
+            Self::Contract => ("Payments by charge of a contract", &["charge"], 2),
         }
     }
 
-    /// The calls, in their order.
+    pub(super) fn name(self) -> &'static str {
+        self.row().0
+    }
+
     pub(super) fn calls(self) -> &'static [&'static str] {
-        match self {
-            Self::DropIn | Self::Screened => &["create", "view", "stash", "submit"],
-            Self::Checkout => &["stash", "checkout"],
-            Self::Contract => &["charge"],
-        }
+        self.row().1
     }
 
     /// The notifications of a payment that is captured at once, in their order; `webhook-sequence` counts them from one.
     pub(super) fn events(self) -> &'static [&'static str] {
-        match self {
-            Self::DropIn | Self::Screened => &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"],
-            Self::Checkout | Self::Contract => &["ORDER_AUTHORIZED", "ORDER_PROCESSED"],
-        }
+        &EVENTS[EVENTS.len() - self.row().2..]
     }
 }
+
+const EVENTS: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
 
 /// A payment that is done.
 #[derive(Debug)]
@@ -88,7 +87,7 @@ pub(super) struct Paid {
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) paid: Vec<Paid>,
-    pub(super) anomalies: Anomalies,
+    pub(super) problems: Problems,
 }
 
 /// Where one of the services is found, and what stands before its paths where several share an address.
@@ -180,13 +179,15 @@ impl<'a> Client<'a> {
                     failures = 0;
                     match wait_for(completed, number) {
                         Some(processed) => done.paid.push(paid(&moments, processed)),
-                        None => done.anomalies.lost += 1,
+                        None => {
+                            let reference = reference(self.run, self.number, number);
+                            done.problems.add("a payment was submitted without an ORDER_PROCESSED in time", &reference);
+                        }
                     }
                 }
                 Err(failure) => {
                     failures += 1;
-                    done.anomalies.refused += 1;
-                    done.anomalies.first_refusal.get_or_insert(failure.to_string());
+                    done.problems.add("a call was refused or not answered", &failure.to_string());
                     std::thread::sleep(PAUSE);
                 }
             }

@@ -79,10 +79,7 @@ impl Site {
             shops.push(Shop { merchant_id: merchant.merchant_id, authorization, is_screened });
         }
         secrets.get_or_init(|| webhooks);
-        let services = match topology {
-            Topology::Split => start_split(bench, &deployment)?,
-            Topology::AllInOne => vec![deployment.start_all_in_one(bench, &[ANY_NUMBER_OF_CONNECTIONS])?],
-        };
+        let services = start_programs(bench, &deployment, topology, None)?;
         Ok(Self { deployment, services, topology, shops, delivery_log, _receiver: receiver })
     }
 
@@ -109,21 +106,7 @@ impl Site {
 
     /// Starts the programs again, and the admin panel at that address: a program of its own, or beside the services of the all-in-one.
     pub(crate) fn start_with_panel(&mut self, bench: &mut Bench, panel: SocketAddr) -> Outcome<()> {
-        self.services = match self.topology {
-            Topology::Split => {
-                let mut services = start_split(bench, &self.deployment)?;
-                let processor = services.iter().find(|service| service.name == SANDBOX);
-                let processor = processor.map(|service| format!("http://{}", service.address)).unwrap_or_default();
-                let settings = [ANY_NUMBER_OF_CONNECTIONS, ("PROCESSOR_URL", processor.as_str())];
-                services.push(self.deployment.launch(bench, "admin-panel", panel, &[], &settings)?);
-                services
-            }
-            Topology::AllInOne => {
-                let listen = panel.to_string();
-                let settings = [ANY_NUMBER_OF_CONNECTIONS, ("DROPIN_ADMIN_LISTEN", listen.as_str())];
-                vec![self.deployment.start_all_in_one(bench, &settings)?]
-            }
-        };
+        self.services = start_programs(bench, &self.deployment, self.topology, Some(panel))?;
         Ok(())
     }
 
@@ -145,9 +128,22 @@ fn screen(bench: &Bench, deployment: &Deployment, merchant: &str) -> Outcome<()>
     Ok(())
 }
 
-fn start_split(bench: &mut Bench, deployment: &Deployment) -> Outcome<Vec<Service>> {
-    let addresses =
-        SERVICES.map(|name| Ok::<_, Failure>((name, free_address()?))).into_iter().collect::<Outcome<Vec<_>>>()?;
+/// Starts the programs, with the admin panel at an address of its own if there is one.
+fn start_programs(
+    bench: &mut Bench,
+    deployment: &Deployment,
+    topology: Topology,
+    panel: Option<SocketAddr>,
+) -> Outcome<Vec<Service>> {
+    if topology == Topology::AllInOne {
+        let listen = panel.map(|address| ("DROPIN_ADMIN_LISTEN", address.to_string()));
+        let listen = listen.iter().map(|(name, address)| (*name, address.as_str()));
+        let settings: Vec<_> = [ANY_NUMBER_OF_CONNECTIONS].into_iter().chain(listen).collect();
+        return Ok(vec![deployment.start_all_in_one(bench, &settings)?]);
+    }
+    let addresses = SERVICES.iter().map(|name| Ok((*name, free_address()?)));
+    let panel = panel.map(|address| Ok(("admin-panel", address)));
+    let addresses = addresses.chain(panel).collect::<Outcome<Vec<_>>>()?;
     let url = |wanted: &str| {
         let found = addresses.iter().find(|(name, _)| *name == wanted);
         found.map(|(_, address)| format!("http://{address}")).unwrap_or_default()
@@ -181,7 +177,7 @@ struct Order<'a> {
 /// Records a notification if it is genuine, and only then acknowledges it.
 fn record(request: Request<'_>, secrets: &[Webhook], delivery_log: &DeliveryLog) -> Answer {
     let Some(Notification { event_type: event, order }) = verified(request, secrets) else {
-        delivery_log.record_forged();
+        delivery_log.record_forged(request.header("webhook-id"));
         return Answer::Reject;
     };
     let Some(order) = order else {
@@ -208,7 +204,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::bench::payments::Anomalies;
+    use crate::bench::payments::check::Problems;
     use crate::bench::payments::client::PaymentFlow;
     use crate::http1::Client;
 
@@ -230,8 +226,8 @@ mod tests {
         let receiver = Receiver::start(move |request| record(request, &secrets, &log)).unwrap();
         let body = r#"{"EventType":"SESSION_COMPLETED","Order":{"OrderId":"one","MerchantReference":"run.0.1"}}"#;
         assert_eq!(notify(&receiver, body, body), 200);
-        assert_eq!(delivery_log.anomalies(), Anomalies::default());
+        assert_eq!(delivery_log.problems(), Problems::default());
         assert_eq!(notify(&receiver, body, &body.replace("one", "two")), 401);
-        assert_eq!(delivery_log.anomalies(), Anomalies { forged: 1, ..Anomalies::default() });
+        assert_eq!(delivery_log.problems().lines(), ["1 x a notification had a wrong signature, for example id-1"]);
     }
 }
