@@ -137,7 +137,15 @@ impl Programs {
         }
         let asked = kill_process(Pid::from_child(&program.child), Signal::TERM);
         asked.context(|| format!("ask {} to end", program.name))?;
-        self.wait_for_end(program)
+        let since = Instant::now();
+        while program.is_running()? {
+            if since.elapsed() > STOP_TIMEOUT {
+                self.kill(&mut program)?;
+                return Err(program.failure("it did not end when it was asked to"));
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        self.guard.forget(program.id())
     }
 
     /// Kills a program without asking, as a power cut would end it.
@@ -147,21 +155,6 @@ impl Programs {
         program.child.wait().context(|| format!("wait for {}", program.name))?;
         self.guard.forget(program.id())?;
         if is_running { Ok(()) } else { Err(program.failure("it has ended by itself")) }
-    }
-
-    fn wait_for_end(&mut self, mut program: Program) -> Outcome<()> {
-        let id = program.child.id();
-        let since = Instant::now();
-        while program.is_running()? {
-            if since.elapsed() > STOP_TIMEOUT {
-                program.child.kill().context(|| format!("kill {}", program.name))?;
-                program.child.wait().context(|| format!("wait for {}", program.name))?;
-                self.guard.forget(id)?;
-                return Err(program.failure("it did not end when it was asked to"));
-            }
-            std::thread::sleep(POLL_INTERVAL);
-        }
-        self.guard.forget(id)
     }
 
     /// Stops everything and removes the folder.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::table::Excused;
+use super::rules::Excused;
 use crate::failure::{Failure, Outcome};
 
 /// What one package depends on, directly and through others. Crates are known by name; versions do not matter here.

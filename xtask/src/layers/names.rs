@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::table::SharedName;
+use super::rules::SharedName;
 use super::workspace::Package;
 use crate::failure::{Context, Outcome};
 

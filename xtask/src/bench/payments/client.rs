@@ -1,5 +1,7 @@
 //! One shopper after the other, and the merchant's server that made their Sessions.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -129,7 +131,7 @@ pub(crate) struct Client<'a> {
     /// The contract that this client charges, once it is open.
     contract: Option<String>,
     /// One connection to each address.
-    connections: Vec<(SocketAddr, http1::Client)>,
+    connections: BTreeMap<SocketAddr, http1::Client>,
     /// Before each call.
     pub(crate) pause: Duration,
     /// From the beginning of one payment to that of the next, at least; `None` is at once.
@@ -153,7 +155,7 @@ struct View {
 
 impl<'a> Client<'a> {
     pub(crate) fn new(addresses: Addresses, shop: &'a Shop, run: &'a str, number: usize) -> Self {
-        let (connections, pause) = (Vec::new(), Duration::ZERO);
+        let (connections, pause) = (BTreeMap::new(), Duration::ZERO);
         Self { addresses, shop, run, number, contract: None, connections, pause, every: None, requests: 0 }
     }
 
@@ -317,19 +319,15 @@ impl<'a> Client<'a> {
         std::thread::sleep(self.pause);
         self.requests += 1;
         let ServiceAddress { address, prefix } = service;
-        let known = self.connections.iter().position(|(known, _)| *known == address);
-        let mut connection = match known {
-            Some(at) => self.connections.swap_remove(at),
-            None => (address, http1::Client::connect(address, "")?),
+        let connection = match self.connections.entry(address) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(http1::Client::connect(address, "")?),
         };
-        let path = format!("{prefix}{path}");
-        let (status, answer) = connection.1.exchange(method, &path, headers, body)?;
-        // One on which something failed is not used again.
-        self.connections.push(connection);
+        let (status, answer) = connection.exchange(method, &format!("{prefix}{path}"), headers, body)?;
         if status == expected {
             return Ok(answer);
         }
-        Err(Failure::new(format!("{method} {path}: {status} {answer}")))
+        Err(Failure::new(format!("{method} {prefix}{path}: {status} {answer}")))
     }
 }
 
