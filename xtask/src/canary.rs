@@ -15,7 +15,6 @@ use crate::test::run::Run;
 #[derive(Args, Debug)]
 pub(crate) struct Options {}
 
-/// Runs the task.
 pub(crate) fn task() -> Outcome<()> {
     install::install()?;
     let mut run = Run::new()?;

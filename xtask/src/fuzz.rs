@@ -47,7 +47,6 @@ impl Options {
     }
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let tool = install()?;
     // The very build of the tests: for one package alone cargo chooses other features, and compiles half of everything again.

@@ -25,7 +25,6 @@ const START_TRIES_MAX: usize = 3;
 /// Where Debian keeps the server's programs; they are not on PATH there.
 const DEBIAN_VERSIONS: &str = "/usr/lib/postgresql";
 
-/// A running server.
 #[derive(Debug)]
 pub(crate) struct Server {
     programs: PathBuf,
@@ -257,7 +256,6 @@ pub(crate) enum Task {
     Stop,
 }
 
-/// Runs the task.
 pub(crate) fn task(task: &Task) -> Outcome<()> {
     let folder = reachable_folder(&workspace_root().join("target/xtask-pg"))?;
     match (task, Server::running(&folder)?) {

@@ -23,7 +23,6 @@ pub(crate) struct Wanted {
     pub(crate) groups: BTreeSet<u32>,
 }
 
-/// A process that is still alive.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) id: u32,

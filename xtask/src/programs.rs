@@ -163,7 +163,6 @@ impl Programs {
     }
 }
 
-/// A program that the run has started.
 #[derive(Debug)]
 pub(crate) struct Program {
     name: String,
@@ -196,7 +195,6 @@ impl Program {
         Ok(())
     }
 
-    /// Where it says what it has to say.
     pub(crate) fn log(&self) -> &Path {
         &self.log
     }

@@ -92,7 +92,6 @@ impl Row {
         self.median(Sample::per_second)
     }
 
-    /// The median of one of the figures.
     pub(crate) fn figure(&self, name: &str) -> f64 {
         self.median(|sample| sample.get(name).unwrap_or_default())
     }

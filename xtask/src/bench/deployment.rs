@@ -35,12 +35,9 @@ const NO_PROCESSOR: &str = "http://127.0.0.1:9";
 pub(crate) const SERVICES: [&str; 6] = ["checkout-api", "notifier", SANDBOX, "session-api", "settler", "stash-api"];
 pub(crate) const ALL_IN_ONE: &str = "dropin";
 
-/// Which of the databases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Database {
-    /// One of the bench's PostgreSQL.
     Postgres,
-    /// A file.
     Sqlite,
 }
 
@@ -58,7 +55,6 @@ pub(crate) struct Deployment {
     name: String,
 }
 
-/// A program that serves.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) name: &'static str,
@@ -89,12 +85,10 @@ impl Deployment {
         self.is_postgres().then_some(&self.name)
     }
 
-    /// The address of the database on the bench's PostgreSQL.
     pub(crate) fn postgres_url(&self, bench: &Bench) -> String {
         bench.database_url(&self.name)
     }
 
-    /// The file, when it is SQLite.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.join("dropin.db")
     }
@@ -107,7 +101,6 @@ impl Deployment {
         }
     }
 
-    /// Runs a script.
     pub(crate) fn run_script(&self, bench: &Bench, script: &str) -> Outcome<()> {
         let file = bench.file(&format!("{}.sql", bench.new_name()), script)?;
         let mut tool = match self.database {
@@ -121,7 +114,6 @@ impl Deployment {
         captured(&mut tool).map(drop)
     }
 
-    /// `psql` on the database.
     pub(crate) fn psql<'a>(&self, bench: &Bench, arguments: impl IntoIterator<Item = &'a OsStr>) -> Command {
         let mut psql = bench.tool("psql", SQL_TIMEOUT);
         psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1"]).args(arguments).arg(self.postgres_url(bench));
@@ -134,7 +126,6 @@ impl Deployment {
         sqlite
     }
 
-    /// The number that SQL answers.
     pub(crate) fn number(&self, bench: &Bench, sql: &str) -> Outcome<u64> {
         let said = self.sql(bench, sql)?;
         said.trim().parse().context(|| format!("understand the number `{}`", said.trim()))

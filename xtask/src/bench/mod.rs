@@ -62,7 +62,6 @@ pub(crate) enum Task {
     Stash(RunOptions),
 }
 
-/// Runs the task.
 pub(crate) fn task(task: &Task) -> Outcome<()> {
     match task {
         Task::Sessions(options) => sessions::task(options),

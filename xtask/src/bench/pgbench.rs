@@ -22,7 +22,6 @@ pub(crate) struct Script<'a> {
     pub(crate) terms: &'a str,
 }
 
-/// Where the baseline's SQL is.
 pub(crate) fn sql_file(name: &str) -> PathBuf {
     workspace_root().join("tests/baseline/src").join(name)
 }

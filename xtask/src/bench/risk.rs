@@ -26,7 +26,6 @@ pub(crate) struct Options {
     site: SiteOptions,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     if options.cost { cost(&options.site) } else { traffic(&options.seeds) }
 }

@@ -12,7 +12,6 @@ const SHOWN: usize = 25;
 /// Characters of a statement's text that are shown.
 const TEXT_MAX: usize = 110;
 
-/// One statement's share.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Statement {
     calls: f64,
@@ -36,7 +35,6 @@ pub(crate) fn prepare(bench: &Bench, database: &str) -> Outcome<()> {
     bench.sql(database, &format!("CREATE EXTENSION {LIBRARY}")).map(drop)
 }
 
-/// Begins anew.
 pub(crate) fn forget(bench: &Bench, database: &str) -> Outcome<()> {
     bench.sql(database, "SELECT pg_stat_statements_reset()").map(drop)
 }

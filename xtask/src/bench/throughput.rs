@@ -14,7 +14,6 @@ use crate::programs::{Build, answers};
 
 /// What is asked, of whom, and what must be so.
 pub(crate) struct Scenario {
-    /// What is counted.
     what: &'static str,
     /// So many per second are wanted on PostgreSQL.
     wanted: f64,
@@ -74,7 +73,6 @@ const FORM: &str = "DeviceFingerprint=@REFERENCE@&card=%7B%22Name%22%3A%22Ada+Lo
 /// How long the settler may take to read the rate source.
 const RATES_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs the task.
 pub(crate) fn task(options: &RunOptions, scenario: &Scenario) -> Outcome<()> {
     let programs: Vec<_> = [scenario.program, "dropin"].into_iter().chain(scenario.beside).collect();
     run_with(Build::Release, options.databases.skip_build, &[WRK], &programs, |bench| {

@@ -55,7 +55,6 @@ impl CpuMeter {
     }
 }
 
-/// So far.
 fn spent(of: &[(String, CpuSource)]) -> Outcome<Vec<(String, Duration)>> {
     let spent = of.iter().map(|(name, source)| source.spent(name)).collect::<Outcome<Vec<_>>>()?;
     Ok(spent.concat())
@@ -87,7 +86,6 @@ pub(crate) fn per(figures: Figures, count: u64) -> Figures {
     figures.into_iter().map(|(name, micros)| (name, micros / count.max(1) as f64)).collect()
 }
 
-/// User and system time of a process with all its threads.
 pub(crate) fn cpu_of(process: u32) -> Outcome<Duration> {
     Ok(in_time(ProcessStatus::of(process)?.own))
 }
@@ -118,13 +116,10 @@ fn cpu_by_thread(process: u32) -> Outcome<BTreeMap<String, Duration>> {
 /// Memory of a process in MiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Memory {
-    /// What it holds now.
     pub(crate) now: f64,
-    /// The most it ever held.
     pub(crate) peak: f64,
 }
 
-/// The resident memory of a process.
 pub(crate) fn memory_of(process: u32) -> Outcome<Memory> {
     let path = format!("/proc/{process}/status");
     let text = fs::read_to_string(&path).context(|| format!("read {path}"))?;
@@ -148,7 +143,6 @@ pub(crate) fn memory_of_server(postmaster: u32) -> Outcome<f64> {
     Ok(shares.filter_map(|text| mebibytes(&text, "Pss:")).sum())
 }
 
-/// The machine's load average over the last minute.
 pub(crate) fn load1() -> Outcome<f64> {
     let text = fs::read_to_string("/proc/loadavg").context(|| "read /proc/loadavg".to_owned())?;
     let first = text.split(' ').next().and_then(|word| word.parse().ok());

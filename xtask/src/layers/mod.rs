@@ -10,7 +10,6 @@ use crate::command::workspace_root;
 use crate::failure::{Failure, Outcome};
 use rules::Table;
 
-/// Fails with every violation there is, each with what to change.
 pub(crate) fn check() -> Outcome<()> {
     let root = workspace_root();
     let table = Table::read(&root)?;

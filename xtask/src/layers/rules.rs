@@ -14,7 +14,6 @@ const BANNED_FEATURES: [(&str, &str, &str); 2] = [
     ("bigdecimal", "serde-json", "it turns serde_json/arbitrary_precision on; amounts are written by dropin-wire"),
 ];
 
-/// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Table {

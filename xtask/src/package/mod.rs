@@ -23,7 +23,6 @@ pub(crate) struct Options {
     semver: Option<String>,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let packages = layers::domain_packages()?;
     if let Some(commit) = &options.semver {

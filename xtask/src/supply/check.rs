@@ -10,7 +10,6 @@ use crate::failure::{Context, Failure, Outcome};
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// What deny.toml says.
 #[derive(Debug, Deserialize)]
 pub(super) struct Rules {
     graph: Graph,
@@ -42,7 +41,6 @@ struct Ban {
 }
 
 impl Rules {
-    /// Reads deny.toml.
     pub(super) fn read(root: &Path) -> Outcome<Self> {
         let file = root.join("deny.toml");
         let text = std::fs::read_to_string(&file).context(|| format!("read {}", file.display()))?;

@@ -13,7 +13,6 @@ use crate::failure::{Context, Failure, Outcome};
 use check::Rules;
 use tree::Tree;
 
-/// The programs that are shipped.
 const SHIPPED: [&str; 9] = [
     "dropin",
     "session-api",

@@ -29,7 +29,6 @@ const NPM: [&str; 3] = ["crates/browser", "tests/browser", "crates/adapters/webh
 /// The oldest Node.js that the browser tools run on (`engines` of playwright-core); Debian has it since 13.
 const NODE_MAJOR_MIN: u32 = 20;
 
-/// One thing a machine must have.
 pub(crate) struct Need {
     pub(crate) what: &'static str,
     /// Debian's packages that bring it.

@@ -37,7 +37,6 @@ pub(crate) struct Options {
     list: bool,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: Options) -> Outcome<()> {
     if options.list {
         STAGES.iter().for_each(|stage| println!("{:<10} {}", stage.name, stage.what));

@@ -25,7 +25,6 @@ const RETRY: &str = "1s;72h";
 /// Of so many deaths one is the server's.
 const DEATHS_PER_CRASH: u64 = 6;
 
-/// Runs it on each database.
 pub(super) fn run(options: &Options) -> Outcome<()> {
     run_with(Build::Debug, options.databases.skip_build, &[], &["notifier", "dropin"], |bench| {
         Testbed::prepare(bench)?;

@@ -25,7 +25,6 @@ const HEALTH_CHECK_TIME: Duration = Duration::from_secs(6);
 const HAPROXY: Need = Need { what: "haproxy", packages: &["haproxy"], is_there: has_haproxy };
 const START: Duration = Duration::from_secs(60);
 
-/// What a shopper has seen.
 #[derive(Debug, Default)]
 struct Seen {
     requests: u64,
@@ -43,7 +42,6 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
     run_with(Build::Debug, options.databases.skip_build, &[HAPROXY], &programs, |bench| torture(bench, options))
 }
 
-/// Returns what failed.
 fn torture(bench: &mut Bench, options: &Options) -> Outcome<Vec<String>> {
     let deployment = Deployment::new(bench, Database::Postgres)?;
     let merchant = deployment.merchant(bench, &[])?;

@@ -10,7 +10,6 @@ use crate::failure::Outcome;
 /// How an endpoint behaves; the first part of its path says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum EndpointBehavior {
-    /// Acknowledges everything.
     Acknowledging,
     /// Answers 500 to a tenth of all tries, but never to a fourth one.
     Flaky,
@@ -26,7 +25,6 @@ const SLOW_RESPONSE_DELAY: Duration = Duration::from_millis(10);
 impl EndpointBehavior {
     const ALL: [Self; 4] = [Self::Acknowledging, Self::Flaky, Self::Unresponsive, Self::Slow];
 
-    /// The first part of its path.
     pub(crate) fn path(self) -> &'static str {
         match self {
             Self::Acknowledging => "kind",

@@ -50,7 +50,6 @@ pub(crate) struct Options {
     quick: bool,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let (seconds, kills, events) = if options.quick { (3, 2, 3_000) } else { (20, 30, 50_000) };
     let plan = Plan {

@@ -27,7 +27,6 @@ pub(super) struct Plan {
     pub(super) threads: bool,
 }
 
-/// One of the scenarios.
 pub(super) struct Scenario {
     pub(super) letter: &'static str,
     name: &'static str,
@@ -158,7 +157,6 @@ fn delays(sample: &Sample) -> (f64, f64) {
 }
 
 impl Scenario {
-    /// Runs it once.
     pub(super) fn run(&self, bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<Sample> {
         let mut sample = match self.work {
             Work::Backlog { stuck: 0 } => self.drain(bench, plan, database, 0)?,

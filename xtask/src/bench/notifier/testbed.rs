@@ -196,7 +196,6 @@ impl Testbed {
 }
 
 impl RunningNotifier {
-    /// Asks it to end and waits for it.
     pub(crate) fn stop(self, bench: &mut Bench) -> Outcome<()> {
         bench.end(self.service.program)
     }

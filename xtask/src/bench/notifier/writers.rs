@@ -206,7 +206,6 @@ impl Verdict {
     }
 }
 
-/// A database's own shell with a connection that writes.
 struct Shell {
     /// Starts it again after the server went away.
     command: Command,

@@ -19,7 +19,6 @@ use crate::bench::sessions::Created;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1;
 
-/// Name of the threads that pay.
 pub(super) const THREAD: &str = "load generator";
 
 /// What the merchant's server sends, with places for what differs.
@@ -35,7 +34,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 const FORM: &str = "&card=%7B%22Name%22%3A%22Wilhelmina%20Featherstonehaugh%22%2C%22Number%22%3A%224242424242424242%22%2C\
                     %22VerificationCode%22%3A%22123%22%2C%22Expiry%22%3A%7B%22Year%22%3A%222039%22%2C%22Month%22%3A%2212%22%7D%7D";
 
-/// How a payment comes about.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum PaymentFlow {
     /// A Session that the shopper pays in the drop-in.
@@ -77,7 +75,6 @@ impl PaymentFlow {
 
 const EVENTS: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
 
-/// A payment that is done.
 #[derive(Debug)]
 pub(super) struct Paid {
     pub(super) done: Instant,
@@ -85,7 +82,6 @@ pub(super) struct Paid {
     pub(super) micros: Vec<u64>,
 }
 
-/// What a client has done.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) paid: Vec<Paid>,
@@ -130,13 +126,11 @@ pub(crate) struct Client<'a> {
     number: usize,
     /// The contract that this client charges, once it is open.
     contract: Option<String>,
-    /// One connection to each address.
     connections: BTreeMap<SocketAddr, http1::Client>,
     /// Before each call.
     pub(crate) pause: Duration,
     /// From the beginning of one payment to that of the next, at least; `None` is at once.
     pub(crate) every: Option<Duration>,
-    /// So many were sent.
     pub(crate) requests: u64,
 }
 

@@ -29,7 +29,6 @@ struct Known {
     order: String,
 }
 
-/// The notifications of one run.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryLog {
     flow: PaymentFlow,

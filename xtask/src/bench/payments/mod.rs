@@ -89,7 +89,6 @@ impl SiteOptions {
     }
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let flow = if options.checkout { PaymentFlow::Checkout } else { PaymentFlow::DropIn };
     run(&options.site, &[], &[flow], |_, site, rows| {

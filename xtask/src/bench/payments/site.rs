@@ -91,7 +91,6 @@ impl Site {
         Ok(ServiceAddress { address: service.address, prefix: if is_all { prefix } else { "" } })
     }
 
-    /// The sandbox processor.
     pub(super) fn processor(&self) -> Outcome<ServiceAddress> {
         self.find(SANDBOX, "/sandbox")
     }
@@ -110,7 +109,6 @@ impl Site {
         Ok(())
     }
 
-    /// Stops the programs.
     pub(crate) fn stop(&mut self, bench: &mut Bench) -> Outcome<()> {
         self.services.drain(..).try_for_each(|service| bench.end(service.program))
     }
