@@ -6,18 +6,14 @@ use super::deployment::{Database, Deployment};
 use super::run::Bench;
 use crate::failure::Outcome;
 
-/// Copies per transaction.
 const MAX_BATCH_ROWS: u64 = 250_000;
-/// After this long no further part is begun.
-const MAX_FILL_TIME: Duration = Duration::from_secs(15 * 60);
 
 /// Columns of a step of history that every copy shares.
-pub(super) const HISTORY_COPIED: &str =
+const HISTORY_COPIED: &str =
     "merchant_id, subject_kind, actor_kind, actor_name, what, state_before, state_after, happened_at";
-pub(super) const SQLITE_ID: &str = "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' \
+const SQLITE_ID: &str = "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' \
                          || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))";
 
-/// What is copied.
 pub(super) struct Copies {
     pub(super) what: &'static str,
     /// Scripts that make the copies numbered @FIRST@ to @LAST@, of @STORED@ in all, of one that is there.
@@ -25,6 +21,8 @@ pub(super) struct Copies {
     pub(super) sqlite: &'static str,
     /// Columns that every copy shares: in place of @COPIED@.
     pub(super) columns: &'static str,
+    /// After this long no further part is begun.
+    pub(super) time_max: Duration,
 }
 
 /// Makes copies from one number to another, or as many as time allows, and brings the database in order.
@@ -37,7 +35,7 @@ pub(super) fn fill(bench: &Bench, deployment: &Deployment, copies: &Copies, from
     };
     let script = script.replace("@COPIED@", copies.columns).replace("@HISTORY@", HISTORY_COPIED);
     let script = script.replace("@ID@", SQLITE_ID).replace("@STORED@", &wanted.to_string());
-    while stored < wanted && since.elapsed() < MAX_FILL_TIME {
+    while stored < wanted && since.elapsed() < copies.time_max {
         let last = wanted.min(stored + MAX_BATCH_ROWS);
         let part = script.replace("@FIRST@", &(stored + 1).to_string()).replace("@LAST@", &last.to_string());
         deployment.run_script(bench, &part)?;

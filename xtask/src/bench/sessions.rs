@@ -21,7 +21,6 @@ use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
 use crate::programs::{Build, free_address};
 
-/// The yardsticks' program.
 const BASELINE: &str = "dropin-baseline";
 
 /// Whom a request goes to, or what takes its place.
@@ -75,6 +74,7 @@ const SESSIONS: Copies = Copies {
     postgres: include_str!("fill_postgres.sql"),
     sqlite: include_str!("fill_sqlite.sql"),
     columns: "merchant_id, revision, state, currency, total_minor, terms, created_at, updated_at, expires_at",
+    time_max: Duration::from_secs(15 * 60),
 };
 
 /// Measures creating, finding and replacing Sessions over HTTP, beside pgbench, a bare route and simple handlers on the same
@@ -91,7 +91,6 @@ pub(crate) struct Options {
     skip_fill: bool,
 }
 
-/// How much is done.
 struct Plan {
     rounds: Rounds,
     /// Sessions that are created to be found and replaced.
@@ -101,7 +100,6 @@ struct Plan {
     large: u64,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let quick = options.run.quick;
     let (known, small, large) = if quick { (200, 1_000, 20_000) } else { (2_000, 10_000, 5_000_000) };
@@ -170,7 +168,6 @@ impl Sessions {
         Ok(Self { deployment, service, authorization, idle_mib, known })
     }
 
-    /// Creates, finds or replaces Sessions.
     fn run(&self, bench: &Bench, method: &'static str, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
         load(method, "/v1/session", &self.authorization, &self.known).run(bench, &self.service, seconds, rate)
     }
