@@ -34,7 +34,7 @@ pub(crate) enum Build {
     Release,
 }
 
-/// The programs of one run of a task.
+/// The programs of one run of a task, and a folder for what is theirs.
 #[derive(Debug)]
 pub(crate) struct Programs {
     guard: Guard,
@@ -44,6 +44,8 @@ pub(crate) struct Programs {
     folder: PathBuf,
     build: Build,
     names: Cell<u32>,
+    /// The address of a PostgreSQL in the same folder, if there is one.
+    pub(crate) postgres_url: Option<String>,
 }
 
 impl Programs {
@@ -55,13 +57,13 @@ impl Programs {
         Ok(programs)
     }
 
-    /// The same, beside a PostgreSQL whose folder it is; and that one's address.
-    pub(crate) fn start_with_postgres(task: &str, build: Build) -> Outcome<(Self, String)> {
+    /// The same, beside a PostgreSQL.
+    pub(crate) fn start_with_postgres(task: &str, build: Build) -> Outcome<Self> {
         let mut programs = Self::guarded(task, build, |name| {
             postgres::reachable_folder(&target_folder().join(format!("xtask-{name}")))
         })?;
-        let url = programs.guard.start_postgres(&programs.folder)?;
-        Ok((programs, url))
+        programs.postgres_url = Some(programs.guard.start_postgres(&programs.folder)?);
+        Ok(programs)
     }
 
     fn guarded(task: &str, build: Build, folder: impl Fn(&str) -> Outcome<PathBuf>) -> Outcome<Self> {
@@ -69,7 +71,8 @@ impl Programs {
         // A task that another one runs: what this one starts is the other's, too.
         let outer = std::env::var(MARKER_VARIABLE).map(|outer| format!("{outer}/")).unwrap_or_default();
         let (marker, folder) = (format!("{outer}{name}"), folder(&name)?);
-        Ok(Self { guard: Guard::start(&marker)?, name, marker, folder, build, names: Cell::new(0) })
+        let (guard, names) = (Guard::start(&marker)?, Cell::new(0));
+        Ok(Self { guard, name, marker, folder, build, names, postgres_url: None })
     }
 
     /// Where everything of the run is.

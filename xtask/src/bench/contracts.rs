@@ -10,9 +10,9 @@ use super::load::Load;
 use super::payments::client::PaymentFlow;
 use super::payments::site::Site;
 use super::payments::{self, SiteOptions};
-use super::run::Bench;
 use super::{WRK, goal};
 use crate::failure::Outcome;
+use crate::programs::Programs;
 
 /// Contracts of one billing profile, of which there are so many more.
 const CONTRACTS_OF_PROFILE: u64 = 5;
@@ -65,7 +65,7 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
 }
 
 /// Asks for the contracts of one billing profile after the other.
-fn list(bench: &mut Bench, options: &Options, site: &mut Site) -> Outcome<()> {
+fn list(bench: &mut Programs, options: &Options, site: &mut Site) -> Outcome<()> {
     let stored = options.stored.unwrap_or(if options.site.run.quick { 10_000 } else { 1_000_000 });
     site.stop(bench)?;
     fill(bench, &site.deployment, &CONTRACTS, 0, stored)?;

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use super::deployment::{Database, Deployment};
-use super::run::Bench;
 use crate::failure::Outcome;
+use crate::programs::Programs;
 
 const MAX_BATCH_ROWS: u64 = 250_000;
 
@@ -26,7 +26,7 @@ pub(super) struct Copies {
 }
 
 /// Makes copies from one number to another, or as many as time allows, and brings the database in order.
-pub(super) fn fill(bench: &Bench, deployment: &Deployment, copies: &Copies, from: u64, wanted: u64) -> Outcome<()> {
+pub(super) fn fill(bench: &Programs, deployment: &Deployment, copies: &Copies, from: u64, wanted: u64) -> Outcome<()> {
     let (since, mut stored) = (Instant::now(), from);
     let (script, afterwards): (_, &[&str]) = match deployment.database {
         // Not to be done by the server itself while we measure.

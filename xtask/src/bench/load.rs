@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::compare::Sample;
 use super::deployment::Service;
-use super::run::Bench;
 use super::usage::{self, CpuMeter, CpuSource, per};
 use crate::command::captured;
 use crate::failure::{Failure, Outcome};
+use crate::programs::Programs;
 
 /// Connections of a closed loop, as in the ceilings measured before.
 const CLOSED_CONNECTIONS: u32 = 32;
@@ -43,7 +43,7 @@ const UNANSWERED_MAX: u64 = 40;
 
 impl Load<'_> {
     /// Runs the load and measures what it takes. `rate` in requests per second; `None`: as fast as answers come.
-    pub(crate) fn run(&self, bench: &Bench, service: &Service, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
+    pub(crate) fn run(&self, bench: &Programs, service: &Service, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
         let mut wrk = self.wrk(bench, service, seconds, rate)?;
         let load1 = usage::load1()?;
         let process = service.program.id();
@@ -63,7 +63,13 @@ impl Load<'_> {
         Ok(sample)
     }
 
-    fn wrk(&self, bench: &Bench, service: &Service, seconds: u32, rate: Option<u32>) -> Outcome<std::process::Command> {
+    fn wrk(
+        &self,
+        bench: &Programs,
+        service: &Service,
+        seconds: u32,
+        rate: Option<u32>,
+    ) -> Outcome<std::process::Command> {
         let connections = if rate.is_some() { PACED_CONNECTIONS } else { CLOSED_CONNECTIONS };
         let body = self.body.map(|body| bench.file("body", body.trim_end())).transpose()?;
         let nothing = Path::new("-");

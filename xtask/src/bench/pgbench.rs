@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::compare::Sample;
 use super::figures::percentile;
-use super::run::Bench;
 use super::usage::{self, CpuMeter, CpuSource, per};
 use crate::command::{captured, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
+use crate::programs::Programs;
 
 const THREADS: u32 = 2;
 
@@ -28,7 +28,7 @@ pub(crate) fn sql_file(name: &str) -> PathBuf {
 
 impl Script<'_> {
     /// Runs the script on a database of the bench's server with prepared statements.
-    pub(crate) fn run(&self, bench: &Bench, url: &str, seconds: u32) -> Outcome<Sample> {
+    pub(crate) fn run(&self, bench: &Programs, url: &str, seconds: u32) -> Outcome<Sample> {
         let logs = bench.new_folder(&bench.new_name())?;
         let mut pgbench = bench.tool("pgbench", Duration::from_secs(u64::from(seconds) + 30));
         pgbench.args(["-M", "prepared", "-n", "-l"]).arg(format!("--log-prefix={}", logs.join("log").display()));
@@ -36,7 +36,7 @@ impl Script<'_> {
         pgbench.args(["-D", &format!("details={}", self.details), "-D", &format!("terms={}", self.terms)]);
         pgbench.arg("-f").arg(sql_file(self.file)).arg(url);
         let load1 = usage::load1()?;
-        let server = ("PostgreSQL CPU us".to_owned(), CpuSource::Server(bench.postmaster()));
+        let server = ("PostgreSQL CPU us".to_owned(), CpuSource::Server(bench.postmaster()?));
         let meter = CpuMeter::start(vec![server])?;
         let (said, spent) = (captured(&mut pgbench)?, meter.read()?);
         let mut micros = Vec::new();

@@ -14,12 +14,11 @@ use super::figures::{figure, ratio, table};
 use super::fill::{Copies, fill};
 use super::load::{Load, SESSION};
 use super::pgbench::{Script, sql_file};
-use super::run::Bench;
 use super::{RunOptions, WRK, describe, goal, run_with};
 use crate::command::captured;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
-use crate::programs::{Build, free_address};
+use crate::programs::{Build, Programs, free_address};
 
 const BASELINE: &str = "dropin-baseline";
 
@@ -146,7 +145,7 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn start(bench: &mut Bench, database: Database, known: usize) -> Outcome<Self> {
+    fn start(bench: &mut Programs, database: Database, known: usize) -> Outcome<Self> {
         let deployment = Deployment::new(bench, database)?;
         let authorization = deployment.merchant(bench, &[])?.authorization();
         let service = deployment.start(bench, "session-api")?;
@@ -168,12 +167,12 @@ impl Sessions {
         Ok(Self { deployment, service, authorization, idle_mib, known })
     }
 
-    fn run(&self, bench: &Bench, method: &'static str, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
+    fn run(&self, bench: &Programs, method: &'static str, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
         load(method, "/v1/session", &self.authorization, &self.known).run(bench, &self.service, seconds, rate)
     }
 
     /// Each of the methods at half of what it reached as fast as answers came.
-    fn at_half(&self, bench: &Bench, plan: &Plan, reached: &[Vec<Row>]) -> Outcome<()> {
+    fn at_half(&self, bench: &Programs, plan: &Plan, reached: &[Vec<Row>]) -> Outcome<()> {
         let paced = COMPARISONS.iter().zip(reached).map(|((method, _), rows)| {
             let rate = ((rows[0].per_second() / 2.0) as u32).max(1);
             let run = move |seconds| self.run(bench, method, seconds, Some(rate));
@@ -209,7 +208,7 @@ struct Yardsticks {
 }
 
 impl Yardsticks {
-    fn start(bench: &mut Bench) -> Outcome<Self> {
+    fn start(bench: &mut Programs) -> Outcome<Self> {
         let deployment = Deployment::new(bench, Database::Postgres)?;
         // Billing profile and terms of the body, as the handlers keep them.
         let mut terms: serde_json::Value = serde_json::from_str(SESSION).context(|| "read the body".to_owned())?;
@@ -225,14 +224,14 @@ impl Yardsticks {
         command.arg(address.to_string()).env("DATABASE_URL", deployment.postgres_url(bench));
         let mut program = bench.spawn(BASELINE, &mut command)?;
         program.wait_until("listening", START, || std::net::TcpStream::connect(address).is_ok())?;
-        let service = Service { name: BASELINE, program, address, postmaster: Some(bench.postmaster()) };
+        let service = Service { name: BASELINE, program, address, postmaster: Some(bench.postmaster()?) };
         Ok(Self { deployment, service, known, details, terms })
     }
 }
 
 /// One line of a comparison; the yardsticks are there on PostgreSQL alone.
 fn contender<'a>(
-    bench: &'a Bench,
+    bench: &'a Programs,
     sessions: &'a Sessions,
     yardsticks: Option<&'a Yardsticks>,
     method: &'static str,
@@ -258,7 +257,7 @@ fn contender<'a>(
 }
 
 /// The service, on PostgreSQL beside everything it is compared with. Returns which program it was, and its memory when idle.
-fn measure(bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<(&'static str, f64)> {
+fn measure(bench: &mut Programs, plan: &Plan, database: Database) -> Outcome<(&'static str, f64)> {
     let sessions = Sessions::start(bench, database, plan.known)?;
     let yardsticks = (database == Database::Postgres).then(|| Yardsticks::start(bench)).transpose()?;
     let mut reached = Vec::new();
@@ -292,7 +291,7 @@ fn measure(bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<(&'sta
 }
 
 /// What every program holds when it has nothing to do; `measured` were seen before. The others are started on PostgreSQL.
-fn measure_memory(bench: &mut Bench, mut measured: Vec<(&str, f64)>, with_others: bool) -> Outcome<()> {
+fn measure_memory(bench: &mut Programs, mut measured: Vec<(&str, f64)>, with_others: bool) -> Outcome<()> {
     if with_others {
         let deployment = Deployment::new(bench, Database::Postgres)?;
         deployment.merchant(bench, &[])?;
@@ -313,7 +312,7 @@ fn measure_memory(bench: &mut Bench, mut measured: Vec<(&str, f64)>, with_others
 }
 
 /// Creates when few and when very many Sessions are stored, and how they relate.
-fn at_sizes(bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<()> {
+fn at_sizes(bench: &mut Programs, plan: &Plan, database: Database) -> Outcome<()> {
     const COUNT: &str = "SELECT count(*) FROM session";
     let mut sessions = Sessions::start(bench, database, 1)?;
     let (mut rows, mut lines) = (Vec::<Row>::new(), Vec::new());

@@ -6,11 +6,10 @@ use std::time::Duration;
 use super::compare::{Contender, compare, each};
 use super::deployment::{Database, Deployment, Service};
 use super::load::Load;
-use super::run::Bench;
 use super::{RunOptions, WRK, describe, goal, run_with};
 use crate::failure::{Failure, Outcome};
 use crate::http1::Client;
-use crate::programs::{Build, answers};
+use crate::programs::{Build, Programs, answers};
 
 /// What is asked, of whom, and what must be so.
 pub(crate) struct Scenario {
@@ -87,7 +86,7 @@ pub(crate) fn task(options: &RunOptions, scenario: &Scenario) -> Outcome<()> {
     })
 }
 
-fn measure(bench: &mut Bench, options: &RunOptions, scenario: &Scenario, database: Database) -> Outcome<()> {
+fn measure(bench: &mut Programs, options: &RunOptions, scenario: &Scenario, database: Database) -> Outcome<()> {
     let deployment = Deployment::new(bench, database)?;
     let merchant = deployment.merchant(bench, scenario.merchant)?.merchant_id;
     let mut service = deployment.start(bench, scenario.program)?;

@@ -12,10 +12,9 @@ use crate::bench::notifier::kills::Victim;
 use crate::bench::notifier::sample::Sample;
 use crate::bench::notifier::testbed::Testbed;
 use crate::bench::notifier::writers::Load;
-use crate::bench::run::Bench;
 use crate::bench::run_with;
 use crate::failure::Outcome;
-use crate::programs::Build;
+use crate::programs::{Build, Programs};
 
 /// Little enough for debug builds that share two cores.
 const PER_SECOND: u32 = 200;
@@ -35,7 +34,7 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
 }
 
 /// Returns the promises that were broken.
-fn torture(bench: &mut Bench, time: Duration, database: Database) -> Outcome<Vec<String>> {
+fn torture(bench: &mut Programs, time: Duration, database: Database) -> Outcome<Vec<String>> {
     let (notifiers, name) = match database {
         Database::Postgres => (2, "PostgreSQL, two notifiers"),
         Database::Sqlite => (1, "SQLite, the all-in-one"),
@@ -77,7 +76,7 @@ fn victims(time: Duration, notifiers: usize, has_server: bool) -> impl Iterator<
 }
 
 /// Everything that was acknowledged is to be known as such, and nothing given up.
-fn wait_until_idle(bench: &Bench, testbed: &Testbed, sample: &mut Sample) -> Outcome<()> {
+fn wait_until_idle(bench: &Programs, testbed: &Testbed, sample: &mut Sample) -> Outcome<()> {
     let since = Instant::now();
     let count = |sql: &str| testbed.deployment.sql(bench, sql).map(|said| said.trim().to_owned());
     while count("SELECT count(*) FROM outbox_stream WHERE next_sequence <= last_sequence")? != "0" {

@@ -7,8 +7,8 @@ use super::delivery_log::{NotificationKey, Receipt};
 use super::sample::Sample;
 use super::testbed::{RunningNotifier, Testbed};
 use crate::bench::figures::figure;
-use crate::bench::run::Bench;
 use crate::failure::Outcome;
+use crate::programs::Programs;
 
 /// Between two kills.
 pub(super) const INTERVAL: Duration = Duration::from_secs(2);
@@ -44,7 +44,7 @@ pub(crate) struct Deaths {
 impl Deaths {
     /// Kills one after the other, each at its moment, and starts it again.
     pub(crate) fn cause(
-        bench: &mut Bench,
+        bench: &mut Programs,
         testbed: &Testbed,
         running: &mut [RunningNotifier],
         victims: impl Iterator<Item = (Instant, Victim)>,

@@ -13,10 +13,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 
 use super::deployment::{ALL_IN_ONE, Database};
-use super::run::Bench;
 use super::{DatabaseOptions, SELF, describe, run_with};
 use crate::failure::Outcome;
-use crate::programs::Build;
+use crate::programs::{Build, Programs};
 use sample::show;
 use scenarios::{Plan, SCENARIOS};
 use testbed::Testbed;
@@ -69,7 +68,7 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
 }
 
 /// Runs the scenarios; the promises that were broken.
-fn measure(bench: &mut Bench, options: &Options, plan: &Plan, database: Database) -> Outcome<Vec<String>> {
+fn measure(bench: &mut Programs, options: &Options, plan: &Plan, database: Database) -> Outcome<Vec<String>> {
     let is_wanted = |letter: &str| options.only.is_empty() || options.only.iter().any(|wanted| wanted == letter);
     let (mut samples, mut broken) = (Vec::new(), Vec::new());
     for scenario in SCENARIOS.iter().filter(|scenario| is_wanted(scenario.letter)) {

@@ -10,9 +10,9 @@ use super::sql::Due;
 use super::testbed::{RunningNotifier, Testbed};
 use super::writers::{Load, Written};
 use crate::bench::deployment::Database;
-use crate::bench::run::Bench;
 use crate::bench::statements;
 use crate::failure::Outcome;
+use crate::programs::Programs;
 
 /// Notifications that are written per second.
 const PER_SECOND: u32 = 1_000;
@@ -157,7 +157,7 @@ fn delays(sample: &Sample) -> (f64, f64) {
 }
 
 impl Scenario {
-    pub(super) fn run(&self, bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<Sample> {
+    pub(super) fn run(&self, bench: &mut Programs, plan: &Plan, database: Database) -> Outcome<Sample> {
         let mut sample = match self.work {
             Work::Backlog { stuck: 0 } => self.drain(bench, plan, database, 0)?,
             Work::Backlog { stuck } => {
@@ -176,7 +176,7 @@ impl Scenario {
     }
 
     /// Has a backlog delivered, beside `stuck` times as many payments at all of the endpoints that wait for another try.
-    fn drain(&self, bench: &mut Bench, plan: &Plan, database: Database, stuck: u32) -> Outcome<Sample> {
+    fn drain(&self, bench: &mut Programs, plan: &Plan, database: Database, stuck: u32) -> Outcome<Sample> {
         let payments = plan.events / PER_PAYMENT;
         let many = vec![Acknowledging; (plan.events / 50).clamp(2, 1_000) as usize];
         let endpoints = if self.endpoints.is_empty() { many.as_slice() } else { self.endpoints };
@@ -200,7 +200,7 @@ impl Scenario {
     }
 
     /// Has notifications written and delivered, while the notifier is killed so often.
-    fn deliver(&self, bench: &mut Bench, plan: &Plan, database: Database, kills: u32) -> Outcome<Sample> {
+    fn deliver(&self, bench: &mut Programs, plan: &Plan, database: Database, kills: u32) -> Outcome<Sample> {
         let seconds = if kills > 0 { kills * INTERVAL.as_secs() as u32 } else { plan.seconds };
         let load = Load { per_second: PER_SECOND, seconds };
         let testbed = Testbed::set_up(bench, database, load.payments(), self.endpoints)?;
@@ -240,7 +240,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn begin(bench: &Bench, testbed: &Testbed) -> Outcome<Self> {
+    fn begin(bench: &Programs, testbed: &Testbed) -> Outcome<Self> {
         let transactions = testbed.transactions(bench)?;
         testbed.deployment.postgres_name().map(|database| statements::forget(bench, database)).transpose()?;
         Ok(Self { transactions })
@@ -249,7 +249,7 @@ impl Watch {
     /// Ends the notifier and completes the sample. `written`: not the notifier's part.
     fn end(
         self,
-        bench: &mut Bench,
+        bench: &mut Programs,
         plan: &Plan,
         testbed: &Testbed,
         running: RunningNotifier,

@@ -12,12 +12,11 @@ use super::writers::{Load, Writers, Written};
 use crate::bench::deployment::{ALL_IN_ONE, Database, Deployment, Service};
 use crate::bench::figures::{Figures, dearest};
 use crate::bench::receiver::Receiver;
-use crate::bench::run::Bench;
 use crate::bench::statements;
 use crate::bench::usage::{CpuMeter, CpuSource, per};
 use crate::command::captured;
 use crate::failure::{Context, Failure, Outcome};
-use crate::programs::free_address;
+use crate::programs::{Programs, free_address};
 
 /// The server's role of the writers, so that their statements are counted apart.
 pub(crate) const WRITER: &str = "writer";
@@ -53,14 +52,14 @@ pub(crate) struct RunningNotifier {
 
 impl Testbed {
     /// Has the server count statements, and those of writers apart, from now on.
-    pub(crate) fn prepare(bench: &mut Bench) -> Outcome<()> {
+    pub(crate) fn prepare(bench: &mut Programs) -> Outcome<()> {
         statements::load(bench)?;
         bench.sql("postgres", &format!("CREATE ROLE {WRITER} SUPERUSER LOGIN")).map(drop)
     }
 
     /// Prepares a database and merchants with one endpoint each.
     pub(crate) fn set_up(
-        bench: &Bench,
+        bench: &Programs,
         database: Database,
         payments: u32,
         behaviors: &[EndpointBehavior],
@@ -76,7 +75,7 @@ impl Testbed {
     }
 
     /// Creates merchants, a few at once; the last part of an endpoint's path is the number of its merchant.
-    fn open_shops(&mut self, bench: &Bench, behaviors: &[EndpointBehavior]) -> Outcome<()> {
+    fn open_shops(&mut self, bench: &Programs, behaviors: &[EndpointBehavior]) -> Outcome<()> {
         let commands = behaviors.iter().enumerate().map(|(number, behavior)| {
             let url = format!("http://{}/{}/{number}", self.receiver.address, behavior.path());
             let mut command = self.deployment.command(bench, ALL_IN_ONE);
@@ -108,7 +107,7 @@ impl Testbed {
     /// Writes whole payments before anybody looks; `shares` says of which shop.
     pub(crate) fn write_backlog(
         &self,
-        bench: &Bench,
+        bench: &Programs,
         shares: impl Iterator<Item = (u32, usize)>,
         due: Due,
     ) -> Outcome<()> {
@@ -116,12 +115,13 @@ impl Testbed {
     }
 
     /// Starts the notifier. On SQLite it is the all-in-one with that part alone.
-    pub(crate) fn start(&self, bench: &mut Bench) -> Outcome<RunningNotifier> {
+    pub(crate) fn start(&self, bench: &mut Programs) -> Outcome<RunningNotifier> {
         let (name, arguments): (_, &[&str]) = match self.deployment.database {
             Database::Postgres => ("notifier", &[]),
             Database::Sqlite => (ALL_IN_ONE, &["--target", "notifier"]),
         };
-        let server = self.deployment.is_postgres().then(|| (SERVER.to_owned(), CpuSource::Server(bench.postmaster())));
+        let server = self.deployment.postmaster(bench)?;
+        let server = server.map(|postmaster| (SERVER.to_owned(), CpuSource::Server(postmaster)));
         let ours = (OURS.to_owned(), CpuSource::Ours);
         let meter = CpuMeter::start(server.into_iter().chain([ours]).collect())?;
         let service = self.deployment.launch(bench, name, free_address()?, arguments, &[])?;
@@ -146,7 +146,7 @@ impl Testbed {
     /// Has notifications written, payment by payment for one shop after the other, and delivered, while notifiers and the server die.
     pub(crate) fn deliver<V: Iterator<Item = (Instant, Victim)>>(
         &self,
-        bench: &mut Bench,
+        bench: &mut Programs,
         running: &mut [RunningNotifier],
         load: Load,
         victims: impl FnOnce() -> V,
@@ -166,14 +166,14 @@ impl Testbed {
 
     /// What is under way. After a kill it may hold a little more than the dead one had sent: what the server did with its
     /// last words.
-    pub(crate) fn leased(&self, bench: &Bench) -> Outcome<Vec<NotificationKey>> {
+    pub(crate) fn leased(&self, bench: &Programs) -> Outcome<Vec<NotificationKey>> {
         let leased = "SELECT payment_id || ' ' || next_sequence FROM outbox_stream WHERE leased AND next_sequence <= last_sequence";
         let rows = self.deployment.sql(bench, leased)?;
         rows.lines().map(|row| read_leased(row).ok_or_else(|| Failure::new(format!("strange stream: {row}")))).collect()
     }
 
     /// Transactions that the server has counted in the database; they are counted when a connection ends. None on SQLite.
-    pub(crate) fn transactions(&self, bench: &Bench) -> Outcome<Option<u64>> {
+    pub(crate) fn transactions(&self, bench: &Programs) -> Outcome<Option<u64>> {
         let Some(database) = self.deployment.postgres_name() else { return Ok(None) };
         let sql = format!("SELECT xact_commit FROM pg_stat_database WHERE datname = '{database}'");
         let mut before = String::new();
@@ -188,7 +188,7 @@ impl Testbed {
     }
 
     /// Statements that the notifier's connections have run since they were forgotten; none on SQLite.
-    pub(crate) fn statements(&self, bench: &Bench) -> Outcome<Option<u64>> {
+    pub(crate) fn statements(&self, bench: &Programs) -> Outcome<Option<u64>> {
         let calls = "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements \
              WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND userid = 'postgres'::regrole";
         self.deployment.is_postgres().then(|| self.deployment.number(bench, calls)).transpose()
@@ -196,12 +196,12 @@ impl Testbed {
 }
 
 impl RunningNotifier {
-    pub(crate) fn stop(self, bench: &mut Bench) -> Outcome<()> {
+    pub(crate) fn stop(self, bench: &mut Programs) -> Outcome<()> {
         bench.end(self.service.program)
     }
 
     /// Kills it, without a word.
-    pub(crate) fn kill(&mut self, bench: &mut Bench) -> Outcome<()> {
+    pub(crate) fn kill(&mut self, bench: &mut Programs) -> Outcome<()> {
         bench.kill(&mut self.service.program)
     }
 

@@ -11,9 +11,9 @@ use super::delivery_log::{NotificationKey, PER_PAYMENT};
 use super::sql;
 use super::testbed::{Testbed, WRITER};
 use crate::bench::deployment::Database;
-use crate::bench::run::Bench;
 use crate::bench::usage;
 use crate::failure::{Context, Failure, Outcome};
+use crate::programs::Programs;
 
 /// Between the notifications of one payment a writer begins so many others.
 const PAYMENTS_BETWEEN_EVENTS: u32 = 20;
@@ -58,7 +58,7 @@ pub(crate) struct Writers {
 
 impl Writers {
     /// Several where the database takes several writers.
-    pub(crate) fn ready(bench: &Bench, testbed: &Testbed) -> Outcome<Self> {
+    pub(crate) fn ready(bench: &Programs, testbed: &Testbed) -> Outcome<Self> {
         let is_postgres = testbed.deployment.is_postgres();
         let writer_count = if is_postgres { 4 } else { 1 };
         let shells = (0..writer_count).map(|_| Shell::start(bench, testbed, sql::PREPARE));
@@ -220,7 +220,7 @@ struct Shell {
 }
 
 impl Shell {
-    fn start(bench: &Bench, testbed: &Testbed, setup: &str) -> Outcome<Self> {
+    fn start(bench: &Programs, testbed: &Testbed, setup: &str) -> Outcome<Self> {
         let mut command = bench.tool("stdbuf", SHELL_TIMEOUT);
         command.arg("-oL").stdin(Stdio::piped()).stdout(Stdio::piped());
         let (setup, frame) = match testbed.deployment.database {

@@ -13,10 +13,9 @@ use super::goal;
 use super::payments::client::PaymentFlow;
 use super::payments::site::Site;
 use super::payments::{self, SiteOptions};
-use super::run::Bench;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
-use crate::programs::free_address;
+use crate::programs::{Programs, free_address};
 
 /// Operators, each of whom opens a page every second.
 const OPERATORS: usize = 20;
@@ -80,7 +79,7 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
     })
 }
 
-fn measure(bench: &mut Bench, options: &SiteOptions, site: &mut Site) -> Outcome<()> {
+fn measure(bench: &mut Programs, options: &SiteOptions, site: &mut Site) -> Outcome<()> {
     let address = free_address()?;
     site.start_with_panel(bench, address)?;
     let invited = site.deployment.command(bench, super::deployment::ALL_IN_ONE);

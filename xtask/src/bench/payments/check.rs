@@ -7,9 +7,9 @@ use serde::Deserialize;
 use super::client::ServiceAddress;
 use super::site::Site;
 use crate::bench::deployment::PROCESSOR_KEY;
-use crate::bench::run::Bench;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
+use crate::programs::Programs;
 
 /// Entries of one page of the processor's journal.
 const PAGE: usize = 1000;
@@ -70,7 +70,7 @@ impl Problems {
 
 /// Compares the notifications (references and OrderIds of which ORDER_PROCESSED came), the Orders and the processor's journal, and runs
 /// `dropin ledger verify`.
-pub(super) fn run(bench: &Bench, site: &Site, notified: &[(String, String)]) -> Outcome<()> {
+pub(super) fn run(bench: &Programs, site: &Site, notified: &[(String, String)]) -> Outcome<()> {
     let problems = judge(notified, &orders(bench, site)?, &journal(site)?);
     if problems.0.is_empty() {
         return site.verify_ledger(bench);
@@ -79,7 +79,7 @@ pub(super) fn run(bench: &Bench, site: &Site, notified: &[(String, String)]) -> 
     Err(Failure::new(format!("of {count} payments some were lost, doubled or changed:\n  {problems}")))
 }
 
-fn orders(bench: &Bench, site: &Site) -> Outcome<Vec<Order>> {
+fn orders(bench: &Programs, site: &Site) -> Outcome<Vec<Order>> {
     let said = site.deployment.sql(
         bench,
         "SELECT id || ' ' || merchant_reference || ' ' || state || ' ' || total_minor || ' ' || captured_minor FROM purchase_order \

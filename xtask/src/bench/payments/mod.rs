@@ -15,12 +15,11 @@ use clap::{Args, value_parser};
 use super::compare::{Contender, Rounds, Row, Sample, in_turn};
 use super::deployment::{ALL_IN_ONE, Database, Deployment, SERVICES, Service};
 use super::figures::{Figures, dearest, figure, percentile, spread, table};
-use super::run::Bench;
 use super::statements;
 use super::usage::{self, CpuMeter, CpuSource, per};
 use super::{RunOptions, SELF, describe, goal, receiver, run_with};
 use crate::failure::{Context, Failure, Outcome};
-use crate::programs::Build;
+use crate::programs::{Build, Programs};
 use crate::test::install::Need;
 use check::Problems;
 use client::{Addresses, Client, Done, PaymentFlow};
@@ -107,7 +106,7 @@ pub(crate) fn run(
     options: &SiteOptions,
     needs: &[Need],
     flows: &[PaymentFlow],
-    afterwards: impl Fn(&mut Bench, &mut Site, &[Row]) -> Outcome<()>,
+    afterwards: impl Fn(&mut Programs, &mut Site, &[Row]) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut programs = [&SERVICES[..], &[ALL_IN_ONE, SELF]].concat();
     programs.extend(options.program);
@@ -128,7 +127,7 @@ pub(crate) fn run(
 }
 
 fn measure(
-    bench: &mut Bench,
+    bench: &mut Programs,
     options: &SiteOptions,
     flows: &[PaymentFlow],
     database: Database,
@@ -181,7 +180,7 @@ fn counted<'a>(options: &SiteOptions, deployment: &'a Deployment) -> Option<&'a 
 
 /// Every client pays one after the other, each waiting for the ORDER_PROCESSED of its last. What it took, and all that was paid.
 fn run_once(
-    bench: &Bench,
+    bench: &Programs,
     options: &SiteOptions,
     flow: PaymentFlow,
     site: &Site,
@@ -225,7 +224,7 @@ fn run_once(
 }
 
 /// Payments per second of the drop-in on a site that runs, the median of all rounds.
-pub(crate) fn rate(bench: &Bench, options: &SiteOptions, site: &Site) -> Outcome<f64> {
+pub(crate) fn rate(bench: &Programs, options: &SiteOptions, site: &Site) -> Outcome<f64> {
     let pay = |seconds| run_once(bench, options, PaymentFlow::DropIn, site, seconds).map(|(sample, _)| sample);
     let row = in_turn("payments", &[Contender::new(PaymentFlow::DropIn.name(), pay)], options.rounds())?.remove(0);
     print!("{}", row.warnings());
@@ -244,12 +243,13 @@ struct Window {
 }
 
 impl Window {
-    fn measure(bench: &Bench, site: &Site, counted: Option<&str>, seconds: u32) -> Outcome<Self> {
+    fn measure(bench: &Programs, site: &Site, counted: Option<&str>, seconds: u32) -> Outcome<Self> {
         counted.map(|database| statements::forget(bench, database)).transpose()?;
         let process = |service: &Service| (service.name.to_owned(), CpuSource::Process(service.program.id()));
-        let server = || (POSTGRES.to_owned(), CpuSource::Server(bench.postmaster()));
+        let server = site.deployment.postmaster(bench)?;
+        let server = server.map(|postmaster| (POSTGRES.to_owned(), CpuSource::Server(postmaster)));
         let ours = [client::THREAD, receiver::THREAD].map(|name| (name.to_owned(), CpuSource::Thread(name)));
-        let programs = site.services.iter().map(process).chain(site.deployment.is_postgres().then(server)).chain(ours);
+        let programs = site.services.iter().map(process).chain(server).chain(ours);
         let threads = match site.services.as_slice() {
             [service] => vec![(String::new(), CpuSource::ThreadsOf(service.program.id()))],
             _ => Vec::new(),
@@ -292,7 +292,7 @@ impl Window {
 }
 
 /// What each program takes of the processor and of memory.
-fn show_programs(bench: &Bench, site: &Site, row: &Row) -> Outcome<String> {
+fn show_programs(bench: &Programs, site: &Site, row: &Row) -> Outcome<String> {
     let mut rows = Vec::new();
     for (name, _) in row.samples.iter().take(1).flat_map(|sample| &sample.cpu) {
         let (now, peak) = match site.services.iter().find(|service| service.name == name) {
@@ -300,7 +300,7 @@ fn show_programs(bench: &Bench, site: &Site, row: &Row) -> Outcome<String> {
                 let memory = usage::memory_of(service.program.id())?;
                 (figure(memory.now), figure(memory.peak))
             }
-            None if name == POSTGRES => (figure(usage::memory_of_server(bench.postmaster())?), "-".to_owned()),
+            None if name == POSTGRES => (figure(usage::memory_of_server(bench.postmaster()?)?), "-".to_owned()),
             None => ("-".to_owned(), "-".to_owned()),
         };
         rows.push(vec![name.clone(), row.show(name), now, peak]);

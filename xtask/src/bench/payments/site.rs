@@ -11,10 +11,9 @@ use super::client::ServiceAddress;
 use super::delivery_log::{DeliveryLog, ReceivedNotification};
 use crate::bench::deployment::{ALL_IN_ONE, Deployment, PROCESSOR_KEY, SANDBOX, SERVICES, Service};
 use crate::bench::receiver::{Answer, Receiver, Request};
-use crate::bench::run::Bench;
 use crate::command::captured;
 use crate::failure::{Context, Failure, Outcome};
-use crate::programs::free_address;
+use crate::programs::{Programs, free_address};
 
 /// All load comes from one address, over more connections than one client should have.
 const ANY_NUMBER_OF_CONNECTIONS: (&str, &str) = ("DROPIN_MAX_CONNECTIONS_PER_CLIENT", "0");
@@ -54,7 +53,7 @@ pub(crate) struct Site {
 impl Site {
     /// Creates the merchants with endpoints at a receiver of its own, each screened or not, and starts the programs.
     pub(super) fn start(
-        bench: &mut Bench,
+        bench: &mut Programs,
         deployment: Deployment,
         topology: Topology,
         merchants: &[bool],
@@ -96,7 +95,7 @@ impl Site {
     }
 
     /// Runs `dropin ledger verify`; fails with its findings.
-    pub(super) fn verify_ledger(&self, bench: &Bench) -> Outcome<()> {
+    pub(super) fn verify_ledger(&self, bench: &Programs) -> Outcome<()> {
         let ServiceAddress { address, prefix } = self.processor()?;
         let mut verify = self.deployment.command(bench, ALL_IN_ONE);
         verify.args(["ledger", "verify"]).env("PROCESSOR_URL", format!("http://{address}{prefix}"));
@@ -104,18 +103,18 @@ impl Site {
     }
 
     /// Starts the programs again, and the admin panel at that address: a program of its own, or beside the services of the all-in-one.
-    pub(crate) fn start_with_panel(&mut self, bench: &mut Bench, panel: SocketAddr) -> Outcome<()> {
+    pub(crate) fn start_with_panel(&mut self, bench: &mut Programs, panel: SocketAddr) -> Outcome<()> {
         self.services = start_programs(bench, &self.deployment, self.topology, Some(panel))?;
         Ok(())
     }
 
-    pub(crate) fn stop(&mut self, bench: &mut Bench) -> Outcome<()> {
+    pub(crate) fn stop(&mut self, bench: &mut Programs) -> Outcome<()> {
         self.services.drain(..).try_for_each(|service| bench.end(service.program))
     }
 }
 
 /// Has a merchant's payments screened. Each client pays with one card in one browser again and again, which is no fraud here.
-fn screen(bench: &Bench, deployment: &Deployment, merchant: &str) -> Outcome<()> {
+fn screen(bench: &Programs, deployment: &Deployment, merchant: &str) -> Outcome<()> {
     let rules = bench.file("screening.toml", "[velocity]\nCARD_TRIES_HOUR = [5, 0]\nDEVICE_TRIES_HOUR = [10, 0]\n")?;
     let rules = rules.display().to_string();
     for arguments in
@@ -128,7 +127,7 @@ fn screen(bench: &Bench, deployment: &Deployment, merchant: &str) -> Outcome<()>
 
 /// Starts the programs, with the admin panel at an address of its own if there is one.
 fn start_programs(
-    bench: &mut Bench,
+    bench: &mut Programs,
     deployment: &Deployment,
     topology: Topology,
     panel: Option<SocketAddr>,
