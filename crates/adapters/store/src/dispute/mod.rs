@@ -9,7 +9,9 @@ use diesel::prelude::*;
 use dropin_access::SealedSecret;
 use dropin_kernel::{DisputeAnswerId, DisputeId, MerchantId, OpId, OrderId, Timestamp};
 use dropin_order::{Dispute, DisputeAnswer, Order};
-use dropin_ports::{Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeStore, DisputeWithOrder, StoreError};
+use dropin_ports::{
+    AnsweredDispute, Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeStore, DisputeWithOrder, StoreError,
+};
 
 use crate::fault::InTable;
 use crate::schema::dispute_position;
@@ -26,7 +28,11 @@ impl DisputeStore for Store {
         self.write(move |connection| change::write(connection, &change)).await
     }
 
-    async fn list_order_disputes(&self, merchant: MerchantId, order: OrderId) -> Result<Vec<Dispute>, StoreError> {
+    async fn list_order_disputes(
+        &self,
+        merchant: MerchantId,
+        order: OrderId,
+    ) -> Result<Vec<AnsweredDispute>, StoreError> {
         self.read(move |connection| find::of_order(connection, merchant, order)).await
     }
 
