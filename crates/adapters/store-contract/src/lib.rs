@@ -111,6 +111,7 @@ macro_rules! all_cases {
                 an_answer_is_open_once_and_given_until_it_ends
                 undecided_disputes_are_looked_at_in_turn
                 disputes_are_listed_newest_first
+                open_disputes_are_listed_and_counted
                 a_list_of_disputes_is_read_on_by_one
                 evidence_is_sealed_anew
                 the_database_guards_the_disputes

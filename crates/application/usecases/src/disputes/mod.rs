@@ -6,12 +6,13 @@
 mod draft;
 mod evidence;
 mod given_answer;
+mod open;
 mod report;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::{DisputeId, OrderId};
+use dropin_kernel::{DisputeId, OrderId, ProcessorId};
 use dropin_order::{Dispute, DisputeState};
 use dropin_ports::{
     Clock, DisputeFilter, DisputeStore, DisputeWithOrder, IdSource, KeyringError, OrderName, PaymentStore,
@@ -38,7 +39,7 @@ const LOOK_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 #[derive(Clone)]
 pub struct DisputeProcessor {
     /// Its name among the deployment's processors; kept with each dispute, so it never changes.
-    pub name: String,
+    pub name: ProcessorId,
     /// Its disputes.
     pub api: Arc<dyn ProcessorDisputes>,
 }
@@ -114,8 +115,8 @@ impl Disputes {
         self.store.find_dispute(id).await
     }
 
-    fn processor(&self, name: &str) -> Option<&DisputeProcessor> {
-        self.processors.iter().find(|processor| processor.name == name)
+    fn processor(&self, name: &ProcessorId) -> Option<&DisputeProcessor> {
+        self.processors.iter().find(|processor| processor.name == *name)
     }
 
     /// Waits before the next try when somebody else changes the same Order: longer each round, with full jitter.
