@@ -21,8 +21,9 @@ pub(crate) async fn list(
     deps: web::Data<SessionApiDeps>,
     Authenticated(BasicAuthCaller(caller), PathId(id)): Authenticated<PathId<OrderId>>,
 ) -> Result<HttpResponse, ApiError> {
-    let disputes = deps.disputes.of_order(&caller, id).await?;
-    Ok(json(StatusCode::OK, &dispute_list(&disputes)))
+    let disputes = deps.disputes.of_order(caller.merchant.id, id).await?;
+    let disputes = disputes.iter().map(|answered| (&answered.dispute, answered.is_pending));
+    Ok(json(StatusCode::OK, &dispute_list(disputes)))
 }
 
 pub(crate) async fn accept(

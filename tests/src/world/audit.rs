@@ -23,7 +23,7 @@ impl World {
         let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
         let url = format!("{}{path}", self.processor);
         let mut answer = self.http.send(method.clone(), &url, &headers, body.clone()).await;
-        if answer.is_err() && method == Method::GET {
+        if answer.is_err() && [Method::GET, Method::PUT].contains(&method) {
             // A connection that lay idle while a browser was at work may have been closed at the moment it was taken.
             answer = self.http.send(method, &url, &headers, body).await;
         }

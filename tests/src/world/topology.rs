@@ -179,6 +179,8 @@ impl Programs {
         let mut environment = [self.command_line.clone(), self.environment.clone()].concat();
         let own = [
             pair("DROPIN_LISTEN", listen),
+            // Enough to race each other; every one more is a process of PostgreSQL's to start and end, hundreds of times.
+            pair("DROPIN_DATABASE_CONNECTIONS", "3"),
             pair("PROCESSOR_URL", &self.addresses["sandbox-processor"]),
             pair("PROCESSOR_KEY", &self.key),
             pair("DROPIN_BASE_URL", &self.addresses["session-api"]),

@@ -41,6 +41,7 @@ language! {
         an_order_begins_when_a_shopper: "Eine Bestellung beginnt, wenn ein Käufer zahlt.",
         an_owner_creates_them: "Ein Inhaber legt sie an.",
         answer: "Antwort",
+        answer_on_its_way: "Antwort unterwegs",
         answer_the_dispute: "Anfechtung beantworten",
         any: "Alle",
         api_password: "API-Passwort",

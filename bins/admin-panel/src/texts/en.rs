@@ -41,6 +41,7 @@ first_language! {
         an_order_begins_when_a_shopper: "An Order begins when a shopper pays.",
         an_owner_creates_them: "An owner creates them.",
         answer: "Answer",
+        answer_on_its_way: "answer on its way",
         answer_the_dispute: "Answer the dispute",
         any: "Any",
         api_password: "API password",

@@ -8,10 +8,10 @@ use dropin_boot::{Failure, SystemClock, SystemIds};
 use dropin_kernel::{DisputeId, MerchantId, OrderId};
 use dropin_keyring::{MasterKey, MasterKeyError};
 use dropin_order::{Dispute, Evidence, EvidenceFile, EvidenceMedia};
-use dropin_ports::{DisputeFilter, DisputeResponse, DisputeWithOrder};
+use dropin_ports::{AnsweredDispute, DisputeFilter, DisputeResponse, DisputeWithOrder};
 use dropin_store::Store;
 use dropin_usecases::audit_log::MerchantAct;
-use dropin_usecases::disputes::{AnsweredDispute, DisputeError, Disputes};
+use dropin_usecases::disputes::{DisputeError, Disputes};
 use serde_json::{Value, json};
 
 use super::{Cli, Output, acting, say, say_lines};

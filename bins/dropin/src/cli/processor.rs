@@ -36,10 +36,7 @@ impl ProcessorFlags {
 
 /// A client of it.
 pub(super) fn open(cli: &Cli, flags: &ProcessorFlags) -> Result<ProcessorClient, Failure> {
-    let (kind, key) = (flags.kind(cli), key(cli, flags)?);
-    kind.check_key(&key, cli.mode.mode())?;
-    let config = ProcessorConfig::new(&address(cli, flags)?, key.expose().to_owned(), PROCESSOR_DEADLINE)?;
-    Ok(ProcessorClient::start(kind, config)?)
+    start(cli, flags.kind(cli), &address(cli, flags)?, &key(cli, flags)?)
 }
 
 /// Clients of it and of the further ones.
@@ -57,10 +54,13 @@ pub(super) fn open_further(
     cli: &Cli,
     FurtherProcessor { args, .. }: &FurtherProcessor,
 ) -> Result<ProcessorClient, Failure> {
-    let key = args.key()?;
-    args.processor.check_key(&key, cli.mode.mode())?;
-    let config = ProcessorConfig::new(args.url(), key.expose().to_owned(), PROCESSOR_DEADLINE)?;
-    Ok(ProcessorClient::start(args.processor, config)?)
+    start(cli, args.processor, args.url(), &args.key()?)
+}
+
+fn start(cli: &Cli, kind: ProcessorKind, url: &str, key: &Secret) -> Result<ProcessorClient, Failure> {
+    kind.check_key(key, cli.mode.mode())?;
+    let config = ProcessorConfig::new(url, key.expose().to_owned(), PROCESSOR_DEADLINE)?;
+    Ok(ProcessorClient::start(kind, config)?)
 }
 
 /// A client of it, where it has a journal, and where there is no other: what one of several did is no journal of all that was asked for.

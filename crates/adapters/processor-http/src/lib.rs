@@ -165,11 +165,7 @@ impl ProcessorJournal for HttpProcessor {
             return Ok(Vec::new());
         }
         let (page, outcome) = match self.call(CallKind::Journal, None, call::journal(after, limit)).await {
-            Ok(reply) => {
-                let page = journal::page(reply, after, limit);
-                let outcome = if page.is_ok() { health::READ } else { health::UNREACHABLE };
-                (page, outcome)
-            }
+            Ok(reply) => health::of_reading(journal::page(reply, after, limit)),
             Err(held_back) => (Err(JournalUnavailable(held_back.to_string())), health::HELD_BACK),
         };
         self.0.count(CallKind::Journal, outcome);
@@ -188,11 +184,7 @@ impl StoredCredentialList for HttpProcessor {
         let asked = CallKind::ListCredentials;
         let call = call::list_credentials(query.merchant_id, after, limit);
         let (page, outcome) = match self.call(asked, Some(query.merchant_id), call).await {
-            Ok(reply) => {
-                let page = credential_reply::page(reply, after, limit);
-                let outcome = if page.is_ok() { health::READ } else { health::UNREACHABLE };
-                (page, outcome)
-            }
+            Ok(reply) => health::of_reading(credential_reply::page(reply, after, limit)),
             Err(held_back) => (Err(CredentialListUnavailable(held_back.to_string())), health::of_held_back(held_back)),
         };
         self.0.count(asked, outcome);

@@ -22,7 +22,7 @@ pub struct StoreConfig {
     pub role: Role,
     /// Connections to PostgreSQL, each with its thread, beside the four for Sessions that are created and found together; SQLite has one writer
     /// and two readers.
-    pub threads: usize,
+    pub connections: u16,
     /// How long a caller waits for an answer. PostgreSQL ends a statement two seconds after that; a lock is waited for until a second before, at least two.
     pub deadline: Duration,
     /// How long a write that succeeded counts as proof for readiness that the next one will.
@@ -38,14 +38,16 @@ const TOOL_DEADLINE: Duration = Duration::from_secs(60);
 impl StoreConfig {
     /// [`StoreConfig::write_check`], unless configured.
     pub const WRITE_CHECK: Duration = Duration::from_secs(5);
+    /// [`StoreConfig::connections`], unless configured.
+    pub const CONNECTIONS: u16 = 8;
 
-    /// `url` with eight threads and the deadline of the role: three seconds for a service, a minute for a tool.
+    /// `url` with [`StoreConfig::CONNECTIONS`] and the deadline of the role: three seconds for a service, a minute for a tool.
     pub fn new(url: impl Into<String>, role: Role) -> Self {
         let deadline = match role {
             Role::Service => SERVICE_DEADLINE,
             Role::Tool => TOOL_DEADLINE,
         };
-        Self { url: url.into(), role, threads: 8, deadline, write_check: Self::WRITE_CHECK }
+        Self { url: url.into(), role, connections: Self::CONNECTIONS, deadline, write_check: Self::WRITE_CHECK }
     }
 }
 
@@ -54,7 +56,7 @@ impl std::fmt::Debug for StoreConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StoreConfig")
             .field("role", &self.role)
-            .field("threads", &self.threads)
+            .field("connections", &self.connections)
             .field("deadline", &self.deadline)
             .field("write_check", &self.write_check)
             .finish_non_exhaustive()

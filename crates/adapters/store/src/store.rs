@@ -105,11 +105,11 @@ impl Store {
             clock,
         };
         let store = Self(Arc::new(inner));
-        store.start(config.threads.max(1), config.deadline, lock)?;
+        store.start(config.connections.max(1), config.deadline, lock)?;
         Ok(store)
     }
 
-    fn start(&self, connections: usize, deadline: Duration, lock: Option<File>) -> Result<(), OpenError> {
+    fn start(&self, connections: u16, deadline: Duration, lock: Option<File>) -> Result<(), OpenError> {
         let inner = &self.0;
         let mut threads = inner.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let deadline_timer = inner.deadline_timer.clone();

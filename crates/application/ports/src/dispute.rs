@@ -157,6 +157,15 @@ pub struct DisputeWithOrder {
     pub open_answer: Option<DisputeAnswer>,
 }
 
+/// A dispute, and whether an answer to it is under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnsweredDispute {
+    /// As it stands.
+    pub dispute: Dispute,
+    /// Whether the processor has not said yet that it has the answer; the settler gives it again.
+    pub is_pending: bool,
+}
+
 /// Which disputes are listed, for those who run the deployment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DisputeFilter {
@@ -188,7 +197,11 @@ pub trait DisputeStore: Send + Sync {
     async fn change_dispute(&self, change: ChangeDispute) -> Result<DisputeChanged, StoreError>;
 
     /// The disputes of the merchant's own Order, oldest first; none also of another merchant's.
-    async fn list_order_disputes(&self, merchant: MerchantId, order: OrderId) -> Result<Vec<Dispute>, StoreError>;
+    async fn list_order_disputes(
+        &self,
+        merchant: MerchantId,
+        order: OrderId,
+    ) -> Result<Vec<AnsweredDispute>, StoreError>;
 
     /// A dispute with its Order.
     async fn find_dispute(&self, id: DisputeId) -> Result<Option<DisputeWithOrder>, StoreError>;

@@ -63,9 +63,9 @@ pub use credential::{
 };
 pub use credential_vault::{CredentialVault, SealedCredential};
 pub use dispute::{
-    ChangeDispute, DisputeAnswerRequest, DisputeChanged, DisputeFilter, DisputeReply, DisputeResponse, DisputeStore,
-    DisputeWithOrder, DisputesUnavailable, ListedDispute, NewDisputeAnswer, OpenDisputes, ProcessorDisputes,
-    ReportedDispute,
+    AnsweredDispute, ChangeDispute, DisputeAnswerRequest, DisputeChanged, DisputeFilter, DisputeReply, DisputeResponse,
+    DisputeStore, DisputeWithOrder, DisputesUnavailable, ListedDispute, NewDisputeAnswer, OpenDisputes,
+    ProcessorDisputes, ReportedDispute,
 };
 pub use dropin_risk::IssuerChecks;
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};

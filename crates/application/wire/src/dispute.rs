@@ -59,6 +59,12 @@ impl From<&Dispute> for DisputeBody {
     }
 }
 
+impl DisputeBody {
+    fn answered(dispute: &Dispute, pending: bool) -> Self {
+        Self { answer_pending: pending, ..Self::from(dispute) }
+    }
+}
+
 /// The disputes of an Order.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
@@ -69,14 +75,15 @@ pub struct DisputeListBody {
 }
 
 /// The answer to GET /v1/order/{OrderId}/dispute; oldest first.
-pub fn dispute_list(disputes: &[Dispute]) -> DisputeListBody {
-    DisputeListBody { disputes: disputes.iter().map(DisputeBody::from).collect() }
+pub fn dispute_list<'a>(disputes: impl IntoIterator<Item = (&'a Dispute, bool)>) -> DisputeListBody {
+    let body = |(dispute, pending): (&Dispute, bool)| DisputeBody::answered(dispute, pending);
+    DisputeListBody { disputes: disputes.into_iter().map(body).collect() }
 }
 
 /// The body of the answer to an accept or to evidence; `pending` while the processor has not said that it has it.
 pub fn dispute(dispute: &Dispute, pending: bool) -> Vec<u8> {
-    let body = DisputeBody { answer_pending: pending, ..DisputeBody::from(dispute) };
-    serde_json::to_vec(&body).expect("a dispute has string keys and exact numbers only")
+    serde_json::to_vec(&DisputeBody::answered(dispute, pending))
+        .expect("a dispute has string keys and exact numbers only")
 }
 
 /// One part of a multipart form.

@@ -28,6 +28,12 @@ pub struct StoreArgs {
         value_parser = clap::value_parser!(u64).range(0..=3_600), global = true
     )]
     pub write_check: u64,
+    /// Connections of each program to PostgreSQL, beside two for each kind of work that runs in batches; SQLite takes no notice
+    #[arg(
+        long, env = "DROPIN_DATABASE_CONNECTIONS", default_value_t = StoreConfig::CONNECTIONS, value_name = "NUMBER",
+        value_parser = clap::value_parser!(u16).range(1..=256), global = true
+    )]
+    pub database_connections: u16,
 }
 
 impl StoreArgs {
@@ -61,6 +67,7 @@ impl StoreArgs {
         }
         let mut config = StoreConfig::new(url, role);
         config.write_check = Duration::from_secs(self.write_check);
+        config.connections = self.database_connections;
         let store = Store::open(config)?;
         if let (Some(file), Some(address)) = (&self.database_url_file, store.address()) {
             let (settings, watched) = (self.clone(), vec![file.clone()]);
@@ -149,7 +156,7 @@ mod tests {
 
     fn store(database_url: Option<&str>, database_url_file: Option<PathBuf>) -> StoreArgs {
         let database_url = database_url.map(str::to_owned);
-        StoreArgs { data: "data".into(), database_url, database_url_file, write_check: 5 }
+        StoreArgs { data: "data".into(), database_url, database_url_file, write_check: 5, database_connections: 1 }
     }
 
     #[test]

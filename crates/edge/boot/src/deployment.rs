@@ -50,7 +50,7 @@ impl ModeArgs {
             return Ok(());
         }
         let mut config = StoreConfig::new(url, Role::Tool);
-        (config.deadline, config.threads) = (MODE_DEADLINE, 1);
+        (config.deadline, config.connections) = (MODE_DEADLINE, 1);
         // What is wrong with it is told when it is opened to be used.
         let Ok(store) = Store::open(config) else { return Ok(()) };
         self.mode = store.find_deployment().await.ok().and_then(|deployment| deployment.mode).map(Mode::from);

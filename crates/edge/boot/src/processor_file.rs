@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use dropin_access::ProcessorProfile;
 use dropin_kernel::ProcessorId;
 use dropin_money::Currency;
@@ -42,8 +43,6 @@ struct ProcessorDto {
     currencies: Option<Vec<String>>,
 }
 
-const KINDS: [ProcessorKind; 2] = [ProcessorKind::Sandbox, ProcessorKind::Stripe];
-
 /// Reads the file's text; `folder` is where its relative paths begin.
 pub(crate) fn parse(text: &str, main: &ProcessorId, folder: &Path) -> Result<Vec<FurtherProcessor>, String> {
     let file: FileDto = toml::from_str(text).map_err(|error| {
@@ -58,7 +57,9 @@ pub(crate) fn parse(text: &str, main: &ProcessorId, folder: &Path) -> Result<Vec
         let name = dto.id.clone();
         let one = dto.read(folder).map_err(|why| format!("processor {name}: {why}"))?;
         // What the main one did before it had others beside it names no processor, and would be asked of another main one.
-        if KINDS.iter().any(|kind| kind.name() == one.profile.id.as_str()) && one.profile.id != *main {
+        if ProcessorKind::value_variants().iter().any(|kind| kind.name() == one.profile.id.as_str())
+            && one.profile.id != *main
+        {
             return Err(format!("processor {name}: only a main processor is called after its kind; choose another id"));
         }
         if one.profile.id == *main || all.iter().any(|known| known.profile.id == one.profile.id) {
@@ -75,8 +76,7 @@ impl ProcessorDto {
     fn read(self, folder: &Path) -> Result<FurtherProcessor, String> {
         let Self { id, kind, url, key_file, event_secrets_file, methods, currencies } = self;
         let id: ProcessorId = id.parse().map_err(|invalid| format!("its id {invalid}"))?;
-        let kind =
-            KINDS.into_iter().find(|known| known.name() == kind).ok_or("its kind has to be sandbox or stripe")?;
+        let kind = ProcessorKind::from_str(&kind, false).ok().ok_or("its kind has to be sandbox or stripe")?;
         if kind == ProcessorKind::Sandbox && url.is_none() {
             return Err(
                 "its url is missing: a sandbox processor is named by its address, so that none is used by mistake"

@@ -23,7 +23,13 @@ fn put(path: &Path, text: &str, mode: u32) {
 /// Opens the store whose URL stands in `file`. Nothing is connected before it is needed.
 fn open(file: &Path) -> Store {
     let database_url_file = Some(file.to_owned());
-    let args = StoreArgs { data: "data".into(), database_url: None, database_url_file, write_check: 5 };
+    let args = StoreArgs {
+        data: "data".into(),
+        database_url: None,
+        database_url_file,
+        write_check: 5,
+        database_connections: 8,
+    };
     args.open(Role::Tool).unwrap()
 }
 

@@ -46,7 +46,8 @@ impl ProcessorClient {
         let Self::Stripe(client) = self else { return Ok(()) };
         match client.check_key().await {
             KeyVerdict::Accepted => Ok(()),
-            KeyVerdict::Refused => Err("Stripe does not accept the key: put one that is not revoked into PROCESSOR_KEY_FILE or PROCESSOR_KEY; \
+            KeyVerdict::Refused => Err("Stripe does not accept the key: put one that is not revoked where it comes from (PROCESSOR_KEY_FILE or PROCESSOR_KEY, or the key_file of a further \
+                processor); \
                 until then every payment fails, and nothing is charged"
                 .to_owned()),
             KeyVerdict::Silent => Err("Stripe was asked whether it accepts the key, and did not say: see that it can be reached from here; \

@@ -1,9 +1,9 @@
 //! The disputes of an Order, and answering one.
 
 use dropin_kernel::{DisputeId, Timestamp, Violations};
-use dropin_order::{Dispute, Evidence, EvidenceFile};
-use dropin_ports::DisputeResponse;
-use dropin_usecases::disputes::{AnsweredDispute, DisputeError};
+use dropin_order::{Dispute, Evidence, EvidenceFile, Order};
+use dropin_ports::{AnsweredDispute, DisputeResponse};
+use dropin_usecases::disputes::DisputeError;
 
 use super::acts::again;
 use super::page::{Form, load};
@@ -24,21 +24,34 @@ pub(super) struct DisputeRow {
     pub(super) due: Option<Html>,
 }
 
-impl From<&Dispute> for DisputeRow {
-    fn from(dispute: &Dispute) -> Self {
+impl From<&AnsweredDispute> for DisputeRow {
+    fn from(AnsweredDispute { dispute, is_pending }: &AnsweredDispute) -> Self {
         Self {
             id: dispute.id.to_string(),
             reason: show::words(dispute.reason.as_str()),
             amount: show::money(&dispute.amount),
-            state: show::dispute_badge(dispute.state),
+            state: match is_pending {
+                true => show::badge("wait", texts().answer_on_its_way),
+                false => show::dispute_badge(dispute.state),
+            },
             due: dispute.due_at.filter(|_| !dispute.state.is_final()).map(show::instant),
         }
     }
 }
 
-/// The dispute that is to be answered next.
-pub(super) fn to_answer(disputes: &[Dispute], now: Timestamp) -> Option<&Dispute> {
-    disputes.iter().find(|dispute| dispute.check_answerable(now).is_ok())
+/// The dispute that is to be answered next: none whose answer is on its way.
+pub(super) fn to_answer(disputes: &[AnsweredDispute], now: Timestamp) -> Option<&Dispute> {
+    let waits = |one: &&AnsweredDispute| !one.is_pending && one.dispute.check_answerable(now).is_ok();
+    disputes.iter().find(waits).map(|one| &one.dispute)
+}
+
+/// The disputes of an Order with what is known of answers to them.
+pub(super) async fn disputes_of(request: &PanelRequest, order: &Order) -> Result<Vec<AnsweredDispute>, Refusal> {
+    match request.deps.disputes.of_order(order.merchant_id, order.id).await {
+        Ok(disputes) => Ok(disputes),
+        Err(DisputeError::Store(error)) => Err(error.into()),
+        Err(_none_is_shown) => Ok(Vec::new()),
+    }
 }
 
 /// The evidence of a form, or what is wrong with it.

@@ -10,7 +10,7 @@ use dropin_risk::Screening;
 use dropin_session::Session;
 use dropin_usecases::operators::MoneyError;
 
-use super::disputes::{DisputeRow, to_answer};
+use super::disputes::{DisputeRow, disputes_of, to_answer};
 use super::timeline::{TimelineEvent, timeline};
 use crate::guard::Answer;
 use crate::refusal::Refusal;
@@ -199,7 +199,8 @@ pub(super) async fn page_of(
     let amounts = &order.amounts;
     let pending = |amount: &Amount| (!amount.is_zero()).then(|| show::money(amount));
     let mut acts = acts_of(request, order);
-    let answerable = to_answer(&trail.records.disputes, request.deps.clock.now());
+    let disputes = if trail.records.disputes.is_empty() { Vec::new() } else { disputes_of(request, order).await? };
+    let answerable = to_answer(&disputes, request.deps.clock.now());
     acts.dispute = answerable
         .filter(|_| request.may(PanelAction::AnswerDispute, merchant))
         .map(|dispute| (dispute.id.to_string(), ActForm::default()));
@@ -251,7 +252,7 @@ pub(super) async fn page_of(
         operations: trail.records.operations.iter().map(|placed| operation_row(&placed.operation)).collect(),
         requests: open.iter().map(|one| request_row(one, request.operator.operator.id)).collect(),
         refunds: trail.records.refunds.iter().map(refund_row).collect(),
-        disputes: trail.records.disputes.iter().map(DisputeRow::from).collect(),
+        disputes: disputes.iter().map(DisputeRow::from).collect(),
         balances: trail
             .records
             .balances

@@ -8,8 +8,8 @@ use dropin_order::{
     DisputeTrigger, NewDispute, Order, Step,
 };
 use dropin_ports::{
-    Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeWithOrder, NewDisputeAnswer, OrderChanged, Payment,
-    SealedKind, SealedValue, Settled, StoreError,
+    AnsweredDispute, Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeWithOrder, NewDisputeAnswer,
+    OrderChanged, Payment, SealedKind, SealedValue, Settled, StoreError,
 };
 
 use crate::Harness;
@@ -118,7 +118,10 @@ pub async fn a_dispute_is_written_with_its_order(harness: Arc<Harness>) {
     assert_eq!((found.order.amounts.disputed(), found.order.amounts.refundable()), (&usd(1_500), usd(1_490)));
     assert_eq!(harness.payment(payment.operation.id).await.order, found.order, "by every way to the Order");
     let listed = |merchant: MerchantId, order: OrderId| harness.disputes.list_order_disputes(merchant, order);
-    assert_eq!(listed(merchant.id, payment.order.id).await, Ok(vec![step.dispute.clone()]));
+    assert_eq!(
+        listed(merchant.id, payment.order.id).await,
+        Ok(vec![AnsweredDispute { dispute: step.dispute.clone(), is_pending: false }])
+    );
     assert_eq!(listed(other.id, payment.order.id).await, Ok(vec![]));
     assert_eq!(listed(merchant.id, OrderId::new(fresh())).await, Ok(vec![]));
     assert_eq!(harness.count("history", "what = 'DISPUTE_OPENED'"), 1);
@@ -214,6 +217,8 @@ pub async fn an_answer_is_open_once_and_given_until_it_ends(harness: Arc<Harness
     assert_eq!(harness.disputes.find_evidence(stale.id).await, Ok(None));
     let open = harness.found(found.dispute.id).await;
     assert_eq!(open.open_answer, Some(given.clone()));
+    let listed = || harness.disputes.list_order_disputes(merchant.id, open.order.id);
+    assert_eq!(listed().await, Ok(vec![AnsweredDispute { dispute: open.dispute.clone(), is_pending: true }]));
     let second = harness.disputes.change_dispute(answer(&open, DisputeAnswerKind::Accept, at(130)).1).await;
     assert!(second.is_err(), "one at a time, whoever asks: {second:?}");
     assert_eq!(harness.disputes.find_evidence(given.id).await, Ok(Some(SealedSecret(vec![2, 0, 255]))));
@@ -230,6 +235,7 @@ pub async fn an_answer_is_open_once_and_given_until_it_ends(harness: Arc<Harness
     assert_eq!(harness.disputes.change_dispute(ended.clone()).await, Ok(DisputeChanged::Done));
     let after = harness.found(found.dispute.id).await;
     assert_eq!((after.dispute.state, after.open_answer), (DisputeState::UnderReview, None));
+    assert_eq!(listed().await, Ok(vec![AnsweredDispute { dispute: after.dispute, is_pending: false }]));
     assert_eq!(claim(999, 1_000).await, Ok(vec![]));
     assert_eq!(harness.disputes.postpone_answer(given.id, at(150)).await, Ok(Applied::Stale));
     assert_eq!(harness.disputes.change_dispute(ended).await, Ok(DisputeChanged::Stale), "ended once");

@@ -5,7 +5,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Text};
 use dropin_kernel::{DisputeId, MerchantId, OpId, OrderId, ProcessorId};
 use dropin_order::{Dispute, DisputeAnswerState, DisputeState, OpKind, Order};
-use dropin_ports::{DisputeFilter, DisputeWithOrder, OpenDisputes};
+use dropin_ports::{AnsweredDispute, DisputeFilter, DisputeWithOrder, OpenDisputes};
 
 use super::{ANSWERS, TABLE};
 use crate::connection::AnyConnection;
@@ -37,7 +37,7 @@ pub(super) fn of_order(
     connection: &mut AnyConnection,
     merchant: MerchantId,
     order: OrderId,
-) -> Result<Vec<Dispute>, Fault> {
+) -> Result<Vec<AnsweredDispute>, Fault> {
     let rows: Vec<DisputeRow> = dispute::table
         .filter(dispute::order_id.eq(Id(order.uuid())))
         .filter(dispute::merchant_id.eq(Id(merchant.uuid())))
@@ -45,7 +45,16 @@ pub(super) fn of_order(
         .select(DisputeRow::as_select())
         .load(connection)
         .in_table(TABLE)?;
-    rows.into_iter().map(DisputeRow::restore).collect()
+    let disputes = rows.into_iter().map(DisputeRow::restore).collect::<Result<Vec<Dispute>, Fault>>()?;
+    let ids: Vec<Id> = disputes.iter().map(|dispute| Id(dispute.id.uuid())).collect();
+    let answered: Vec<Id> = dispute_answer::table
+        .filter(dispute_answer::dispute_id.eq_any(ids))
+        .filter(dispute_answer::state.eq(DisputeAnswerState::Open.as_str()))
+        .select(dispute_answer::dispute_id)
+        .load(connection)
+        .in_table(ANSWERS)?;
+    let is_pending = |dispute: &Dispute| answered.iter().any(|id| id.0 == dispute.id.uuid());
+    Ok(disputes.into_iter().map(|dispute| AnsweredDispute { is_pending: is_pending(&dispute), dispute }).collect())
 }
 
 pub(super) fn with_order(connection: &mut AnyConnection, id: DisputeId) -> Result<Option<DisputeWithOrder>, Fault> {

@@ -10,7 +10,8 @@ use dropin_access::SealedSecret;
 use dropin_kernel::{DisputeAnswerId, DisputeId, MerchantId, OpId, OrderId, ProcessorId, Timestamp};
 use dropin_order::{Dispute, DisputeAnswer, Order};
 use dropin_ports::{
-    Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeStore, DisputeWithOrder, OpenDisputes, StoreError,
+    AnsweredDispute, Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeStore, DisputeWithOrder,
+    OpenDisputes, StoreError,
 };
 
 use crate::fault::InTable;
@@ -28,7 +29,11 @@ impl DisputeStore for Store {
         self.write(move |connection| change::write(connection, &change)).await
     }
 
-    async fn list_order_disputes(&self, merchant: MerchantId, order: OrderId) -> Result<Vec<Dispute>, StoreError> {
+    async fn list_order_disputes(
+        &self,
+        merchant: MerchantId,
+        order: OrderId,
+    ) -> Result<Vec<AnsweredDispute>, StoreError> {
         self.read(move |connection| find::of_order(connection, merchant, order)).await
     }
 

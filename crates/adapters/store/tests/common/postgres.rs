@@ -1,5 +1,9 @@
+use std::mem::ManuallyDrop;
+use std::sync::OnceLock;
+
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection};
+use dropin_store::{Role, Store, StoreConfig};
 
 /// A database of the test's own, dropped with it.
 pub(crate) struct Database {
@@ -10,12 +14,30 @@ pub(crate) struct Database {
 impl Database {
     /// Creates an empty one on the server that the environment names. Its absence fails the test: a test that is skipped proves nothing.
     pub(crate) fn create() -> Self {
+        Self::create_from("template1")
+    }
+
+    /// Creates one with the schema in it: a copy of the first that was brought up to date, which goes with the server.
+    pub(crate) fn migrated() -> Self {
+        static FIRST: OnceLock<String> = OnceLock::new();
+        Self::create_from(FIRST.get_or_init(|| {
+            let first = ManuallyDrop::new(Self::create());
+            let store = Store::open(StoreConfig::new(first.url(), Role::Tool)).unwrap();
+            assert!(!store.migrate().unwrap().is_empty());
+            store.close();
+            // A copy is refused while somebody is connected.
+            first.cut_connections();
+            first.name.clone()
+        }))
+    }
+
+    fn create_from(template: &str) -> Self {
         let server = std::env::var("DROPIN_TEST_POSTGRES").expect(
             "DROPIN_TEST_POSTGRES must name a PostgreSQL database to work from: run `cargo xtask pg start` and paste the line it prints",
         );
         let name = format!("store_{}", dropin_store_contract::fresh().simple());
         let database = Self { server, name };
-        database.on_server(&format!("CREATE DATABASE {}", database.name));
+        database.on_server(&format!("CREATE DATABASE {} TEMPLATE {template}", database.name));
         database
     }
 

@@ -22,8 +22,7 @@ use dropin_store_contract::{Harness, Raw, insertable, new_merchant};
 
 /// All cases pass for a role that may do only what `dropin grants` grants.
 fn open() -> Harness {
-    let (database, owner) = migrated();
-    owner.close();
+    let database = Database::migrated();
     let role = Restricted::create(&database);
     let store = Store::open(StoreConfig::new(role.url(), Role::Service)).unwrap();
     Harness::new(store, RawPostgres::open(&database.url()), (database, role))
@@ -34,9 +33,8 @@ mod contract {
 }
 
 fn migrated() -> (Database, Store) {
-    let database = Database::create();
+    let database = Database::migrated();
     let store = Store::open(StoreConfig::new(database.url(), Role::Service)).unwrap();
-    assert!(!store.migrate().unwrap().is_empty());
     (database, store)
 }
 

@@ -4,7 +4,7 @@ use dropin_access::AuditAction;
 use dropin_kernel::{DisputeAnswerId, DisputeId, OrderId};
 use dropin_order::{Dispute, DisputeAnswer, DisputeAnswerKind, DisputeAnswerState, DisputeState, WrongDisputeState};
 use dropin_ports::{
-    Acting, Actor, ChangeDispute, DisputeAnswerRequest, DisputeChanged, DisputeReply, DisputeResponse,
+    Acting, Actor, AnsweredDispute, ChangeDispute, DisputeAnswerRequest, DisputeChanged, DisputeReply, DisputeResponse,
     DisputeWithOrder, NewAuditEntry, NewDisputeAnswer, StoreError, StoredResponse,
 };
 use dropin_wire::audit_log::Document;
@@ -13,15 +13,6 @@ use super::draft::{Draft, answer_state};
 use super::{ANSWER_LEASE, DisputeError, Disputes, MAX_ANSWER_PAUSE, MAX_CAS_RETRIES, busy, evidence};
 use crate::audit_log::MerchantAct;
 use crate::idempotency::IdempotentOutcome;
-
-/// A dispute after an answer to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AnsweredDispute {
-    /// As it stands.
-    pub dispute: Dispute,
-    /// Whether the processor has not said yet that it has the answer; the settler gives it again.
-    pub is_pending: bool,
-}
 
 impl From<AnsweredDispute> for IdempotentOutcome {
     fn from(answered: AnsweredDispute) -> Self {

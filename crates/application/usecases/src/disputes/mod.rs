@@ -12,17 +12,14 @@ mod report;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::{DisputeId, OrderId, ProcessorId};
+use dropin_kernel::{DisputeId, MerchantId, OrderId, ProcessorId};
 use dropin_order::{Dispute, DisputeState};
 use dropin_ports::{
-    Clock, DisputeFilter, DisputeStore, DisputeWithOrder, IdSource, KeyringError, OrderName, PaymentStore,
-    ProcessorDisputes, Secrets, StoreError,
+    AnsweredDispute, Clock, DisputeFilter, DisputeStore, DisputeWithOrder, IdSource, KeyringError, OrderName,
+    PaymentStore, ProcessorDisputes, Secrets, StoreError,
 };
 
-use crate::access::Caller;
-
 pub(crate) use evidence::owner as evidence_owner;
-pub use given_answer::AnsweredDispute;
 
 /// How often a decision is made again after somebody else changed the dispute or its Order first.
 const MAX_CAS_RETRIES: u32 = 8;
@@ -92,8 +89,7 @@ impl Disputes {
     ///
     /// # Errors
     /// [`DisputeError::NoOrder`], [`DisputeError::Store`].
-    pub async fn of_order(&self, caller: &Caller, order: OrderId) -> Result<Vec<Dispute>, DisputeError> {
-        let merchant = caller.merchant.id;
+    pub async fn of_order(&self, merchant: MerchantId, order: OrderId) -> Result<Vec<AnsweredDispute>, DisputeError> {
         let found = self.orders.find_order(merchant, &OrderName::Id(order)).await?;
         found.ok_or(DisputeError::NoOrder)?;
         Ok(self.store.list_order_disputes(merchant, order).await?)
