@@ -27,6 +27,8 @@ async fn receive(
         ApiError::new(code, format!("The event is not taken notice of: {error}."))
     })?;
     payments.look_soon(&hints.operations).await?;
+    let (payments, operations) = (payments.clone(), hints.operations);
+    deps.flows.run(async move { payments.look_at_refunds(&operations).await }).await??;
     if let Some(reference) = hints.dispute {
         deps.disputes.look_soon(processor, &reference).await?;
     }

@@ -99,6 +99,7 @@ macro_rules! all_cases {
                 a_refund_is_begun_whole
                 a_refund_reference_is_unique_per_order
                 refunds_are_settled_with_their_order
+                a_refund_that_failed_later_is_taken_back_once
                 a_refund_stays_open_and_is_asked_for_again
                 what_is_decided_on_no_refund_is_refused
                 the_database_guards_the_refunds
