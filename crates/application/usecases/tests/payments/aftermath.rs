@@ -279,7 +279,7 @@ async fn damaged(world: &World) -> OrderId {
         return_url: None,
     };
     let order = Order::start(new, now).edited(|parts| parts.expires_at = Some(now.plus(MINUTE))).unwrap();
-    let key = dropin_kernel::OpId::new(dropin_store_contract::fresh());
+    let key = OpId::new(dropin_store_contract::fresh());
     let authorization = Operation::authorize(key, order.id, usd(1_000), now, now.plus(30 * DAY));
     let prepare = PrepareAuthorization {
         session: None,
