@@ -107,7 +107,9 @@ pub async fn a_refund_that_failed_later_is_taken_back_once(harness: Arc<Harness>
     let foreign = Settlement { operation: payment.operation.id, ..taken_back(&current) };
     assert_eq!(harness.payments.take_back_refund(foreign).await, Ok(Settled::AlreadySettled));
     let mut stale = taken_back(&current);
-    stale.order.as_mut().unwrap().expected = payment.order.revision;
+    let change = stale.order.as_mut().unwrap();
+    change.expected = payment.order.revision;
+    edit(&mut change.next, |order| order.revision = payment.order.revision.next());
     assert_eq!(harness.payments.take_back_refund(stale).await, Ok(Settled::Stale));
     assert_eq!(harness.payment(begun.operation.id).await, current, "nothing was written");
     assert_eq!(harness.payments.take_back_refund(taken_back(&current)).await, Ok(Settled::Done));
