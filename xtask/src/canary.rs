@@ -13,17 +13,10 @@ use crate::test::run::Run;
 /// in every spelling (plain, grouped, hexadecimal, base64, percent-encoded, UTF-16 and others), finds none, and proves that it
 /// would have: with one that it plants itself. `cargo xtask test` does the same with 20 numbers on SQLite. A few minutes.
 #[derive(Args, Debug)]
-pub(crate) struct Options {
-    /// Does not look for what the machine lacks
-    #[arg(long)]
-    skip_install: bool,
-}
+pub(crate) struct Options {}
 
-/// Runs the task.
-pub(crate) fn task(options: &Options) -> Outcome<()> {
-    if !options.skip_install {
-        install::install()?;
-    }
+pub(crate) fn task() -> Outcome<()> {
+    install::install()?;
     let mut run = Run::new()?;
     let result = search(&mut run);
     let left = run.prove_nothing_is_left();

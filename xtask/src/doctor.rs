@@ -5,8 +5,7 @@ use std::process::Command;
 use crate::command::{captured, workspace_root};
 use crate::failure::{Failure, Outcome};
 use crate::test::disk_space;
-use crate::test::install::{self, Lock, NPM_FOLDERS};
-use crate::{fuzz, history, package};
+use crate::test::install;
 
 /// The oldest Rust that builds the workspace: `rust-version` of Cargo.toml.
 const RUST_MIN: &str = env!("CARGO_PKG_RUST_VERSION");
@@ -46,13 +45,10 @@ fn findings() -> Vec<Finding> {
         Finding { what: need.what.to_owned(), remedy }
     }));
     findings.push(judged("a Node.js that is new enough", install::check_node()));
-    findings.extend(NPM_FOLDERS.map(|folder| installed(format!("node_modules of {folder}"), &Lock::of_npm(folder))));
-    findings.push(installed("schemathesis".to_owned(), &fuzz::lock()));
-    findings.push(installed("the history of exchange rates".to_owned(), &history::lock()));
-    findings.push(Finding {
-        what: "cargo-public-api".to_owned(),
-        remedy: (!package::public_api::is_installed()).then(|| INSTALL.to_owned()),
-    });
+    findings.extend(install::TOOLS.map(|(what, is_there, _)| {
+        let remedy = (!is_there()).then(|| INSTALL.to_owned());
+        Finding { what: what.to_owned(), remedy }
+    }));
     findings.push(Finding {
         what: "room on the disk".to_owned(),
         remedy: disk_space::free().and_then(disk_space::warning),
@@ -62,10 +58,6 @@ fn findings() -> Vec<Finding> {
 
 fn judged(what: &str, result: Outcome<()>) -> Finding {
     Finding { what: what.to_owned(), remedy: result.err().map(|failure| failure.to_string()) }
-}
-
-fn installed(what: String, lock: &Lock) -> Finding {
-    Finding { what, remedy: (!lock.is_installed()).then(|| INSTALL.to_owned()) }
 }
 
 fn rust() -> Finding {
@@ -90,6 +82,7 @@ fn is_at_least(printed: &str, least: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test::install::Lock;
 
     #[test]
     fn versions_are_compared_as_numbers() {
@@ -107,14 +100,13 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("dropin-lock-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let lock = Lock { committed: folder.join("committed"), installed: folder.join("installed") };
-        let finding = |lock: &Lock| installed("a tool".to_owned(), lock).remedy;
-        assert_eq!(finding(&lock).as_deref(), Some(INSTALL), "neither is there");
+        assert!(!lock.is_installed(), "neither is there");
         std::fs::write(&lock.committed, "1.0").unwrap();
-        assert_eq!(finding(&lock).as_deref(), Some(INSTALL));
+        assert!(!lock.is_installed());
         lock.mark_installed().unwrap();
-        assert_eq!(finding(&lock), None);
+        assert!(lock.is_installed());
         std::fs::write(&lock.committed, "1.1").unwrap();
-        assert_eq!(finding(&lock).as_deref(), Some(INSTALL));
+        assert!(!lock.is_installed());
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

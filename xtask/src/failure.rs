@@ -6,7 +6,6 @@ use std::fmt;
 #[derive(Debug)]
 pub(crate) struct Failure(String);
 
-/// What every task returns.
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Failure {

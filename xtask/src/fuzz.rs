@@ -30,11 +30,8 @@ const MAX_RUN_TIME: Duration = Duration::from_secs(6 * 60 * 60);
 /// server error or an answer that the documents do not allow. Everything that was started is ended.
 #[derive(Args, Debug)]
 pub(crate) struct Options {
-    /// Requests per operation and phase
-    #[arg(long, default_value_t = 50)]
-    examples: u32,
-    /// 1,000 of them
-    #[arg(long, conflicts_with = "examples")]
+    /// 1,000 requests per operation and phase, in place of 50
+    #[arg(long)]
     long: bool,
     /// One of the services alone
     #[arg(long, value_parser = PossibleValuesParser::new(SERVICES.map(|(name, ..)| name)))]
@@ -46,11 +43,10 @@ pub(crate) struct Options {
 
 impl Options {
     fn examples(&self) -> u32 {
-        if self.long { 1_000 } else { self.examples }
+        if self.long { 1_000 } else { 50 }
     }
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let tool = install()?;
     // The very build of the tests: for one package alone cargo chooses other features, and compiles half of everything again.
@@ -107,6 +103,11 @@ pub(crate) fn lock() -> Lock {
     Lock { committed: workspace_root().join("xtask/fuzz/requirements.txt"), installed }
 }
 
+/// The Python that schemathesis is installed for.
+pub(crate) fn python() -> PathBuf {
+    environment().join("bin/python")
+}
+
 /// The virtual environment that schemathesis is installed into.
 fn environment() -> PathBuf {
     target_folder().join("schemathesis/venv")
@@ -122,7 +123,7 @@ pub(crate) fn install() -> Outcome<PathBuf> {
     println!("installing schemathesis into {}", folder.display());
     captured(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
-    captured(Command::new(folder.join("bin/python")).args(pip).arg(&lock.committed))?;
+    captured(Command::new(python()).args(pip).arg(&lock.committed))?;
     lock.mark_installed()?;
     Ok(program)
 }

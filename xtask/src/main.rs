@@ -1,6 +1,5 @@
 //! `cargo xtask …`: the developer's tool. `cargo xtask help` lists what it does.
 
-mod account;
 mod bench;
 mod canary;
 mod command;
@@ -12,9 +11,8 @@ mod history;
 mod http1;
 mod layers;
 mod package;
-mod pg;
 mod postgres;
-mod process_status;
+mod processes;
 mod programs;
 mod supply;
 mod test;
@@ -64,7 +62,7 @@ enum Task {
     Layers,
     /// A throw-away PostgreSQL for single tests
     #[command(subcommand)]
-    Pg(pg::Task),
+    Pg(postgres::Task),
     /// Ends what a run started when that run's pipe closes
     #[command(name = test::guard::TASK, hide = true)]
     Guard { marker: String },
@@ -88,13 +86,13 @@ fn run(task: Task) -> Outcome<()> {
         Task::Docs => docs::write_pages(),
         Task::Openapi => docs::write_openapi(),
         Task::FuzzApi(options) => fuzz::task(&options),
-        Task::Canary(options) => canary::task(&options),
+        Task::Canary(_) => canary::task(),
         Task::Torture(options) => torture::task(&options),
         Task::Deny => supply::deny(),
         Task::Sbom { file } => supply::write(file),
         Task::Package(options) => package::task(&options),
         Task::Layers => layers::check(),
-        Task::Pg(task) => pg::task(&task),
+        Task::Pg(task) => postgres::task(&task),
         Task::Guard { marker } => test::guard::run(&marker),
     }
 }
@@ -180,7 +178,7 @@ mod tests {
             "bench rates --postgres --sqlite",
             "bench stash --fast",
             "fuzz-api --service settler",
-            "fuzz-api --examples x",
+            "fuzz-api --seed x",
             "torture --minutes 0",
             "torture --minutes 121",
             "torture notifier hostile",

@@ -2,11 +2,15 @@
 
 use std::ffi::OsString;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use crate::account::Account;
-use crate::command::{captured, succeeds};
+use clap::Subcommand;
+use rustix::process::geteuid;
+
+use crate::command::{captured, succeeds, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 use crate::programs::free_address;
 
@@ -21,7 +25,6 @@ const START_TRIES_MAX: usize = 3;
 /// Where Debian keeps the server's programs; they are not on PATH there.
 const DEBIAN_VERSIONS: &str = "/usr/lib/postgresql";
 
-/// A running server.
 #[derive(Debug)]
 pub(crate) struct Server {
     programs: PathBuf,
@@ -41,7 +44,7 @@ impl Server {
         let mut server = Self { programs, account, folder: folder.to_path_buf(), port: 0 };
         let started = server.create_cluster().and_then(|()| server.start_on_a_free_port());
         if let Err(failure) = started {
-            server.remove_folder()?;
+            remove(folder)?;
             return Err(failure);
         }
         Ok(server)
@@ -76,7 +79,7 @@ impl Server {
             // It did not finish in time: leave nothing behind all the same.
             captured(self.control().args(["stop", "-m", "immediate", "-w", "-t", "30"]))
         })?;
-        self.remove_folder()
+        remove(&self.folder)
     }
 
     fn create_cluster(&self) -> Outcome<()> {
@@ -118,7 +121,7 @@ impl Server {
     }
 
     /// `pg_ctl` on this cluster. Started from /, since the server's account may not enter our folder.
-    fn control(&self) -> std::process::Command {
+    fn control(&self) -> Command {
         let mut control = self.account.command(self.programs.join("pg_ctl"));
         control.arg("-D").arg(self.data()).current_dir("/");
         control
@@ -130,10 +133,6 @@ impl Server {
 
     fn log(&self) -> PathBuf {
         self.folder.join("server.log")
-    }
-
-    fn remove_folder(&self) -> Outcome<()> {
-        remove(&self.folder)
     }
 }
 
@@ -153,17 +152,9 @@ pub(crate) fn reachable_folder(wished: &Path) -> Outcome<PathBuf> {
     Ok(std::env::temp_dir().join(format!("dropin-{tail}")))
 }
 
-/// Stops the server that runs in `folder` and starts it again, on the same port, for settings that are read at start.
-pub(crate) fn restart(folder: &Path) -> Outcome<()> {
-    restart_in_mode(folder, "fast")
-}
-
-/// Kills the server that runs in `folder`, with everything that it does, and starts it again: it recovers from its log.
-pub(crate) fn crash(folder: &Path) -> Outcome<()> {
-    restart_in_mode(folder, "immediate")
-}
-
-fn restart_in_mode(folder: &Path, mode: &str) -> Outcome<()> {
+/// Stops the server that runs in `folder`, in one of `pg_ctl`'s modes, and starts it again on the same port: `fast` for settings that are read at start,
+/// `immediate` as a power cut would.
+pub(crate) fn restart(folder: &Path, mode: &str) -> Outcome<()> {
     let server =
         Server::running(folder)?.ok_or_else(|| Failure::new(format!("no PostgreSQL runs in {}", folder.display())))?;
     captured(server.control().args(["restart", "-m", mode, "-w", "-t", "60"]).arg("-l").arg(server.log())).map(drop)
@@ -208,4 +199,86 @@ fn programs() -> Outcome<PathBuf> {
             "no PostgreSQL server on this machine: `apt-get install postgresql` or `cargo xtask test --only install`",
         )
     })
+}
+
+/// Which account runs the server: initdb and postgres refuse to run as root. A user and its main group, by number. `None` inside means "whoever runs this tool".
+#[derive(Clone, Copy, Debug)]
+struct Account(Option<(u32, u32)>);
+
+impl Account {
+    /// The account for the database server: ourselves, or `postgres` (else `nobody`) when run by root.
+    fn for_server() -> Outcome<Self> {
+        if !geteuid().is_root() {
+            return Ok(Self(None));
+        }
+        let accounts = fs::read_to_string("/etc/passwd").context(|| "read /etc/passwd".to_owned())?;
+        let ids = ["postgres", "nobody"].iter().find_map(|name| ids_of(&accounts, name));
+        ids.map(|ids| Self(Some(ids))).ok_or_else(|| {
+            Failure::new(
+                "root may not run PostgreSQL and /etc/passwd has neither `postgres` nor `nobody`: add one of them",
+            )
+        })
+    }
+
+    /// A command that runs as this account.
+    fn command(self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        if let Self(Some((user, group))) = self {
+            command.uid(user).gid(group);
+        }
+        command
+    }
+
+    /// Makes this account the owner of a folder or file.
+    fn give(self, path: &Path) -> Outcome<()> {
+        match self {
+            Self(None) => Ok(()),
+            Self(Some((user, group))) => {
+                chown(path, Some(user), Some(group)).context(|| format!("give {} to user {user}", path.display()))
+            }
+        }
+    }
+}
+
+/// User and group number of `name` in the text of /etc/passwd.
+fn ids_of(accounts: &str, name: &str) -> Option<(u32, u32)> {
+    let fields: Vec<&str> =
+        accounts.lines().map(|line| line.split(':').collect()).find(|f: &Vec<&str>| f[0] == name)?;
+    Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
+}
+
+/// What `cargo xtask pg` does, for somebody who runs single tests by hand.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// Starts it, or finds it running; prints the line to paste into your shell
+    Start,
+    /// Stops it and removes its data
+    Stop,
+}
+
+pub(crate) fn task(task: &Task) -> Outcome<()> {
+    let folder = reachable_folder(&workspace_root().join("target/xtask-pg"))?;
+    match (task, Server::running(&folder)?) {
+        (Task::Start, running) => {
+            let server = running.map_or_else(|| remove(&folder).and_then(|()| Server::start(&folder)), Ok)?;
+            println!("export {URL_VARIABLE}={}", server.url());
+            return Ok(());
+        }
+        (Task::Stop, Some(server)) => server.stop()?,
+        (Task::Stop, None) => remove(&folder)?,
+    }
+    eprintln!("no PostgreSQL of `cargo xtask pg` is running any more, its data is removed");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_the_numbers_of_an_account_by_its_whole_name() {
+        let accounts = "root:x:0:0::/root:/bin/sh\npostgresql:x:9:9::/:/bin/sh\npostgres:x:101:104:,,,:/:/bin/sh\n";
+        assert_eq!(ids_of(accounts, "postgres"), Some((101, 104)));
+        assert_eq!(ids_of(accounts, "nobody"), None);
+    }
 }

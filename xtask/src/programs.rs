@@ -18,8 +18,8 @@ use crate::command::{captured, target_folder};
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
 use crate::postgres;
+use crate::processes::MARKER_VARIABLE;
 use crate::test::guard::Guard;
-use crate::test::processes::MARKER_VARIABLE;
 
 /// How long a program may take to end after it was asked to.
 const STOP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ pub(crate) enum Build {
     Release,
 }
 
-/// The programs of one run of a task.
+/// The programs of one run of a task, and a folder for what is theirs.
 #[derive(Debug)]
 pub(crate) struct Programs {
     guard: Guard,
@@ -44,6 +44,8 @@ pub(crate) struct Programs {
     folder: PathBuf,
     build: Build,
     names: Cell<u32>,
+    /// The address of a PostgreSQL in the same folder, if there is one.
+    pub(crate) postgres_url: Option<String>,
 }
 
 impl Programs {
@@ -55,13 +57,13 @@ impl Programs {
         Ok(programs)
     }
 
-    /// The same, beside a PostgreSQL whose folder it is; and that one's address.
-    pub(crate) fn start_with_postgres(task: &str, build: Build) -> Outcome<(Self, String)> {
+    /// The same, beside a PostgreSQL.
+    pub(crate) fn start_with_postgres(task: &str, build: Build) -> Outcome<Self> {
         let mut programs = Self::guarded(task, build, |name| {
             postgres::reachable_folder(&target_folder().join(format!("xtask-{name}")))
         })?;
-        let url = programs.guard.start_postgres(&programs.folder)?;
-        Ok((programs, url))
+        programs.postgres_url = Some(programs.guard.start_postgres(&programs.folder)?);
+        Ok(programs)
     }
 
     fn guarded(task: &str, build: Build, folder: impl Fn(&str) -> Outcome<PathBuf>) -> Outcome<Self> {
@@ -69,7 +71,8 @@ impl Programs {
         // A task that another one runs: what this one starts is the other's, too.
         let outer = std::env::var(MARKER_VARIABLE).map(|outer| format!("{outer}/")).unwrap_or_default();
         let (marker, folder) = (format!("{outer}{name}"), folder(&name)?);
-        Ok(Self { guard: Guard::start(&marker)?, name, marker, folder, build, names: Cell::new(0) })
+        let (guard, names) = (Guard::start(&marker)?, Cell::new(0));
+        Ok(Self { guard, name, marker, folder, build, names, postgres_url: None })
     }
 
     /// Where everything of the run is.
@@ -137,7 +140,15 @@ impl Programs {
         }
         let asked = kill_process(Pid::from_child(&program.child), Signal::TERM);
         asked.context(|| format!("ask {} to end", program.name))?;
-        self.wait_for_end(program)
+        let since = Instant::now();
+        while program.is_running()? {
+            if since.elapsed() > STOP_TIMEOUT {
+                self.kill(&mut program)?;
+                return Err(program.failure("it did not end when it was asked to"));
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        self.guard.forget(program.id())
     }
 
     /// Kills a program without asking, as a power cut would end it.
@@ -149,28 +160,12 @@ impl Programs {
         if is_running { Ok(()) } else { Err(program.failure("it has ended by itself")) }
     }
 
-    fn wait_for_end(&mut self, mut program: Program) -> Outcome<()> {
-        let id = program.child.id();
-        let since = Instant::now();
-        while program.is_running()? {
-            if since.elapsed() > STOP_TIMEOUT {
-                program.child.kill().context(|| format!("kill {}", program.name))?;
-                program.child.wait().context(|| format!("wait for {}", program.name))?;
-                self.guard.forget(id)?;
-                return Err(program.failure("it did not end when it was asked to"));
-            }
-            std::thread::sleep(POLL_INTERVAL);
-        }
-        self.guard.forget(id)
-    }
-
     /// Stops everything and removes the folder.
     pub(crate) fn finish(mut self) -> Outcome<()> {
         self.guard.finish()
     }
 }
 
-/// A program that the run has started.
 #[derive(Debug)]
 pub(crate) struct Program {
     name: String,
@@ -203,7 +198,6 @@ impl Program {
         Ok(())
     }
 
-    /// Where it says what it has to say.
     pub(crate) fn log(&self) -> &Path {
         &self.log
     }

@@ -114,9 +114,7 @@ fn copy_of_database(world: &World) -> Vec<u8> {
 fn has(copy: &[u8], bytes: &[u8]) -> bool {
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     let base64 = base64::Engine::encode(&base64::engine::general_purpose::STANDARD_NO_PAD, bytes);
-    [bytes, hex.as_bytes(), base64.as_bytes()]
-        .into_iter()
-        .any(|form| copy.windows(form.len()).any(|window| window == form))
+    [bytes, hex.as_bytes(), base64.as_bytes()].into_iter().any(|form| memchr::memmem::find(copy, form).is_some())
 }
 
 /// What is sealed of a contract's stored credential.

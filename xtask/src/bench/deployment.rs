@@ -6,11 +6,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use super::run::Bench;
-use super::usage;
 use crate::command::captured;
 use crate::failure::{Context, Outcome};
-use crate::programs::{Credentials, Program, answers, free_address};
+use crate::programs::{Credentials, Program, Programs, answers, free_address};
 
 /// How long a program may take until it serves.
 const START: Duration = Duration::from_secs(60);
@@ -36,13 +34,16 @@ const NO_PROCESSOR: &str = "http://127.0.0.1:9";
 pub(crate) const SERVICES: [&str; 6] = ["checkout-api", "notifier", SANDBOX, "session-api", "settler", "stash-api"];
 pub(crate) const ALL_IN_ONE: &str = "dropin";
 
-/// Which of the databases.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Database {
-    /// One of the bench's PostgreSQL.
     Postgres,
-    /// A file.
     Sqlite,
+}
+
+impl Database {
+    pub(crate) fn name(self) -> &'static str {
+        if self == Self::Postgres { "PostgreSQL" } else { "SQLite" }
+    }
 }
 
 /// A database, and a folder for what belongs to it.
@@ -53,7 +54,6 @@ pub(crate) struct Deployment {
     name: String,
 }
 
-/// A program that serves.
 #[derive(Debug)]
 pub(crate) struct Service {
     pub(crate) name: &'static str,
@@ -65,7 +65,7 @@ pub(crate) struct Service {
 
 impl Deployment {
     /// Makes the folder and an empty database.
-    pub(crate) fn new(bench: &Bench, database: Database) -> Outcome<Self> {
+    pub(crate) fn new(bench: &Programs, database: Database) -> Outcome<Self> {
         let name = bench.new_name();
         let folder = bench.new_folder(&name)?;
         let name = name.replace('-', "_");
@@ -84,26 +84,23 @@ impl Deployment {
         self.is_postgres().then_some(&self.name)
     }
 
-    /// The address of the database on the bench's PostgreSQL.
-    pub(crate) fn postgres_url(&self, bench: &Bench) -> String {
+    pub(crate) fn postgres_url(&self, bench: &Programs) -> String {
         bench.database_url(&self.name)
     }
 
-    /// The file, when it is SQLite.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.join("dropin.db")
     }
 
     /// What SQL answers, unaligned and without heads.
-    pub(crate) fn sql(&self, bench: &Bench, sql: &str) -> Outcome<String> {
+    pub(crate) fn sql(&self, bench: &Programs, sql: &str) -> Outcome<String> {
         match self.database {
             Database::Postgres => bench.sql(&self.name, sql),
             Database::Sqlite => captured(self.sqlite(bench).arg(sql)),
         }
     }
 
-    /// Runs a script.
-    pub(crate) fn run_script(&self, bench: &Bench, script: &str) -> Outcome<()> {
+    pub(crate) fn run_script(&self, bench: &Programs, script: &str) -> Outcome<()> {
         let file = bench.file(&format!("{}.sql", bench.new_name()), script)?;
         let mut tool = match self.database {
             Database::Postgres => self.psql(bench, [OsStr::new("-f"), file.as_os_str()]),
@@ -116,27 +113,25 @@ impl Deployment {
         captured(&mut tool).map(drop)
     }
 
-    /// `psql` on the database.
-    pub(crate) fn psql<'a>(&self, bench: &Bench, arguments: impl IntoIterator<Item = &'a OsStr>) -> Command {
+    pub(crate) fn psql<'a>(&self, bench: &Programs, arguments: impl IntoIterator<Item = &'a OsStr>) -> Command {
         let mut psql = bench.tool("psql", SQL_TIMEOUT);
         psql.args(["-X", "-q", "-v", "ON_ERROR_STOP=1"]).args(arguments).arg(self.postgres_url(bench));
         psql
     }
 
-    fn sqlite(&self, bench: &Bench) -> Command {
+    fn sqlite(&self, bench: &Programs) -> Command {
         let mut sqlite = bench.tool("sqlite3", SQL_TIMEOUT);
         sqlite.args(["-batch", "-bail", "-cmd", ".timeout 60000"]).arg(self.file());
         sqlite
     }
 
-    /// The number that SQL answers.
-    pub(crate) fn number(&self, bench: &Bench, sql: &str) -> Outcome<u64> {
+    pub(crate) fn number(&self, bench: &Programs, sql: &str) -> Outcome<u64> {
         let said = self.sql(bench, sql)?;
         said.trim().parse().context(|| format!("understand the number `{}`", said.trim()))
     }
 
     /// One of our programs, told where database and keys are.
-    pub(crate) fn command(&self, bench: &Bench, program: &str) -> Command {
+    pub(crate) fn command(&self, bench: &Programs, program: &str) -> Command {
         let url = match self.database {
             Database::Postgres => self.postgres_url(bench),
             Database::Sqlite => format!("sqlite://{}", self.file().display()),
@@ -147,12 +142,12 @@ impl Deployment {
     }
 
     /// Prepares the database and creates a merchant.
-    pub(crate) fn merchant(&self, bench: &Bench, options: &[&str]) -> Outcome<Credentials> {
+    pub(crate) fn merchant(&self, bench: &Programs, options: &[&str]) -> Outcome<Credentials> {
         Credentials::create(|| self.command(bench, ALL_IN_ONE), &[&["--name", "Bench"][..], options].concat())
     }
 
     /// Starts a program: the service of that name on PostgreSQL, the all-in-one on SQLite.
-    pub(crate) fn start(&self, bench: &mut Bench, service: &'static str) -> Outcome<Service> {
+    pub(crate) fn start(&self, bench: &mut Programs, service: &'static str) -> Outcome<Service> {
         match self.database {
             Database::Postgres => self.launch(bench, service, free_address()?, &[], &[]),
             Database::Sqlite => self.start_all_in_one(bench, &[]),
@@ -160,14 +155,14 @@ impl Deployment {
     }
 
     /// Starts the all-in-one with its own processor.
-    pub(crate) fn start_all_in_one(&self, bench: &mut Bench, settings: &[(&str, &str)]) -> Outcome<Service> {
+    pub(crate) fn start_all_in_one(&self, bench: &mut Programs, settings: &[(&str, &str)]) -> Outcome<Service> {
         self.launch(bench, ALL_IN_ONE, free_address()?, &["--no-demo"], settings)
     }
 
     /// Starts a program and waits until it serves. Without other settings no processor is there.
     pub(crate) fn launch(
         &self,
-        bench: &mut Bench,
+        bench: &mut Programs,
         name: &'static str,
         address: SocketAddr,
         arguments: &[&str],
@@ -188,11 +183,11 @@ impl Deployment {
         let command = command.env(listen, address.to_string()).envs(settings.iter().copied());
         let mut program = bench.spawn(name, command)?;
         program.wait_until("ready", START, || answers(address, path))?;
-        Ok(Service { name, program, address, postmaster: self.is_postgres().then(|| bench.postmaster()) })
+        Ok(Service { name, program, address, postmaster: self.postmaster(bench)? })
     }
 
-    /// Processor time of PostgreSQL so far; none on SQLite.
-    pub(crate) fn server_cpu(&self, bench: &Bench) -> Outcome<Duration> {
-        if self.is_postgres() { usage::cpu_of_server(bench.postmaster()) } else { Ok(Duration::ZERO) }
+    /// The main process of PostgreSQL, when that is it.
+    pub(crate) fn postmaster(&self, bench: &Programs) -> Outcome<Option<u32>> {
+        self.is_postgres().then(|| bench.postmaster()).transpose()
     }
 }

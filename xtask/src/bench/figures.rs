@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// Figures by what they are called, in the order in which they are shown.
+pub(crate) type Figures = Vec<(String, f64)>;
+
 /// The middle of several runs, and how far they lie apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
@@ -45,6 +48,11 @@ pub(crate) fn figure(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// Median and spread of several runs; a dash when there was none.
+pub(crate) fn spread(values: impl IntoIterator<Item = f64>) -> String {
+    Spread::of(values).map_or_else(|| "-".to_owned(), |spread| spread.to_string())
+}
+
 /// How a figure relates to another one; a dash when there is none.
 pub(crate) fn ratio(value: f64, of: Option<f64>) -> String {
     match of {
@@ -73,6 +81,14 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     let rule: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
     let body: String = rows.iter().map(line).collect();
     format!("{}{}{body}", line(&head), line(&rule))
+}
+
+/// A table of who took how much, the dearest first, without those that took next to nothing.
+pub(crate) fn dearest(head: [&str; 2], mut figures: Figures) -> String {
+    figures.retain(|(_, value)| *value >= 0.1);
+    figures.sort_by(|one, other| other.1.total_cmp(&one.1));
+    let rows: Vec<_> = figures.into_iter().map(|(name, value)| vec![name, figure(value)]).collect();
+    table(&head, &rows)
 }
 
 #[cfg(test)]
@@ -117,5 +133,12 @@ mod tests {
     fn tables_are_even() {
         let rows = [vec!["a".to_owned(), "1".to_owned()], vec!["longer".to_owned()]];
         assert_eq!(table(&["name", "n"], &rows), "| name   | n |\n| ------ | - |\n| a      | 1 |\n| longer |   |\n");
+    }
+
+    #[test]
+    fn who_takes_nothing_is_left_out_of_the_dearest() {
+        let figures = [("idle", 0.0), ("readers", 3.0), ("writer", 12.0)].map(|(name, value)| (name.to_owned(), value));
+        let shown = dearest(["thread", "us"], figures.to_vec());
+        assert!(shown.find("writer") < shown.find("readers") && !shown.contains("idle"), "{shown}");
     }
 }

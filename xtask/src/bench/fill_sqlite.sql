@@ -11,7 +11,7 @@ INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id)
 INSERT INTO billing_profile (id, merchant_id, details, created_at)
     SELECT profile, merchant_id, details, created_at FROM fresh,
         (SELECT merchant_id, details, created_at FROM billing_profile WHERE id = (SELECT billing_profile_id FROM one)) AS it;
-INSERT INTO session (id, billing_profile_id, @SESSION@) SELECT fresh.id, profile, @SESSION@ FROM one, fresh;
+INSERT INTO session (id, billing_profile_id, @COPIED@) SELECT fresh.id, profile, @COPIED@ FROM one, fresh;
 INSERT INTO history (subject_id, @HISTORY@) SELECT fresh.id, @HISTORY@ FROM fresh,
     (SELECT * FROM history WHERE subject_id = (SELECT id FROM one) LIMIT 1) AS it;
 DROP TABLE fresh;

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::compare::Sample;
 use super::deployment::Service;
-use super::run::Bench;
-use super::usage;
+use super::usage::{self, CpuMeter, CpuSource, per};
 use crate::command::captured;
 use crate::failure::{Failure, Outcome};
+use crate::programs::Programs;
 
 /// Connections of a closed loop, as in the ceilings measured before.
 const CLOSED_CONNECTIONS: u32 = 32;
@@ -35,55 +36,40 @@ pub(crate) struct Load<'a> {
     pub(crate) known: Option<&'a Path>,
 }
 
-/// One run's figures.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Sample {
-    pub(crate) per_second: f64,
-    pub(crate) p50_ms: f64,
-    pub(crate) p99_ms: f64,
-    pub(crate) max_ms: f64,
-    /// Answers below 400.
-    pub(crate) accepted: u64,
-    /// Answers of 400 and above.
-    pub(crate) refused: f64,
-    /// Requests without an answer when the run ended: their latency is in no percentile.
-    pub(crate) unanswered: f64,
-    /// By how much the load generator missed a moment, at worst.
-    pub(crate) late_ms: f64,
-    /// Processor time per request, of the program and of PostgreSQL; microseconds.
-    pub(crate) program_cpu: Option<f64>,
-    pub(crate) server_cpu: Option<f64>,
-    pub(crate) peak_mib: Option<f64>,
-    /// The machine's load average before.
-    pub(crate) load1: f64,
-}
+/// Requests may be sent this much later than planned before a warning says so.
+const LATE_MS: f64 = 2.0;
+/// So many requests may wait for an answer when a run ends: one for each connection of a closed loop.
+const UNANSWERED_MAX: u64 = 40;
 
 impl Load<'_> {
     /// Runs the load and measures what it takes. `rate` in requests per second; `None`: as fast as answers come.
-    pub(crate) fn run(&self, bench: &Bench, service: &Service, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
+    pub(crate) fn run(&self, bench: &Programs, service: &Service, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
         let mut wrk = self.wrk(bench, service, seconds, rate)?;
         let load1 = usage::load1()?;
         let process = service.program.id();
-        let server_cpu = || service.postmaster.map(usage::cpu_of_server).transpose();
-        let (program_before, server_before) = (usage::cpu_of(process)?, server_cpu()?);
+        let program = ("program CPU us".to_owned(), CpuSource::Process(process));
+        let server =
+            service.postmaster.map(|postmaster| ("PostgreSQL CPU us".to_owned(), CpuSource::Server(postmaster)));
+        let meter = CpuMeter::start([program].into_iter().chain(server).collect())?;
         let said = captured(&mut wrk)?;
-        let (program_after, server_after) = (usage::cpu_of(process)?, server_cpu()?);
+        let spent = meter.read()?;
         let report = Report::read(&said)?;
-        if report.broken > 0 {
-            eprintln!("warning: {} of {} requests got no answer", report.broken, report.requests + report.broken);
+        let mut sample = report.sample(rate.is_some());
+        if rate.is_none() {
+            sample.cpu = per(spent, report.requests);
+            sample.figures.push(("peak MiB".to_owned(), usage::memory_of(process)?.peak));
         }
-        let per_request = |spent: Duration| spent.as_secs_f64() * 1e6 / report.requests.max(1) as f64;
-        let server = server_before.zip(server_after).map(|(before, after)| after.saturating_sub(before));
-        Ok(Sample {
-            program_cpu: Some(per_request(program_after.saturating_sub(program_before))),
-            server_cpu: server.map(per_request),
-            peak_mib: Some(usage::memory_of(process)?.peak),
-            load1,
-            ..report.sample()
-        })
+        sample.figures.push(("load1".to_owned(), load1));
+        Ok(sample)
     }
 
-    fn wrk(&self, bench: &Bench, service: &Service, seconds: u32, rate: Option<u32>) -> Outcome<std::process::Command> {
+    fn wrk(
+        &self,
+        bench: &Programs,
+        service: &Service,
+        seconds: u32,
+        rate: Option<u32>,
+    ) -> Outcome<std::process::Command> {
         let connections = if rate.is_some() { PACED_CONNECTIONS } else { CLOSED_CONNECTIONS };
         let body = self.body.map(|body| bench.file("body", body.trim_end())).transpose()?;
         let nothing = Path::new("-");
@@ -122,16 +108,32 @@ impl Report {
         Ok(report)
     }
 
-    fn sample(&self) -> Sample {
+    /// What is shown of a closed loop, or of a fixed rate.
+    fn sample(&self, is_paced: bool) -> Sample {
+        let (late_ms, unanswered) = (self.late / 1e3, self.sent.saturating_sub(self.requests));
+        let mut figures = vec![
+            ("per second", self.requests as f64 * 1e6 / self.micros as f64),
+            ("p50 ms", self.p50 / 1e3),
+            ("p99 ms", self.p99 / 1e3),
+            ("refused", self.refused as f64),
+        ];
+        if is_paced {
+            let paced = [("max ms", self.max / 1e3), ("unanswered", unanswered as f64), ("sent late, max ms", late_ms)];
+            figures.extend(paced);
+        }
+        let warnings = [
+            (self.broken > 0, format!("{} requests got no answer", self.broken)),
+            (self.refused > 0, format!("{} requests were refused; its rate counts them", self.refused)),
+            (
+                unanswered > UNANSWERED_MAX,
+                format!("{unanswered} requests had no answer at its end, and are in no percentile"),
+            ),
+            (late_ms > LATE_MS, format!("requests were sent up to {late_ms:.0} ms late; true latencies are higher")),
+        ];
         Sample {
-            per_second: self.requests as f64 * 1e6 / self.micros as f64,
-            p50_ms: self.p50 / 1e3,
-            p99_ms: self.p99 / 1e3,
-            max_ms: self.max / 1e3,
-            accepted: self.requests.saturating_sub(self.refused),
-            refused: self.refused as f64,
-            unanswered: self.sent.saturating_sub(self.requests) as f64,
-            late_ms: self.late / 1e3,
+            figures: figures.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            done: self.requests.saturating_sub(self.refused),
+            warnings: warnings.into_iter().filter(|(is_so, _)| *is_so).map(|(_, warning)| warning).collect(),
             ..Sample::default()
         }
     }
@@ -146,10 +148,13 @@ mod tests {
 
     #[test]
     fn reads_what_the_script_reports() {
-        let sample = Report::read(SAID).unwrap().sample();
-        assert_eq!((sample.per_second, sample.p50_ms, sample.p99_ms), (2500.0, 5.8, 17.7));
-        assert_eq!(sample.accepted, 4_997);
-        assert_eq!((sample.max_ms, sample.refused, sample.unanswered, sample.late_ms), (30.0, 3.0, 16.0, 1.5));
+        let sample = Report::read(SAID).unwrap().sample(true);
+        let values: Vec<f64> = sample.figures.iter().map(|(_, value)| *value).collect();
+        assert_eq!((values, sample.done), (vec![2500.0, 5.8, 17.7, 3.0, 30.0, 16.0, 1.5], 4_997));
+        assert_eq!(sample.warnings, ["3 requests were refused; its rate counts them"]);
+        let late = SAID.replace("\"late\":1500,\"sent\":5016", "\"late\":30000,\"sent\":5200");
+        let warnings = Report::read(&late).unwrap().sample(false).warnings.join("\n");
+        assert!(warnings.contains("30 ms late") && warnings.contains("200 requests had no answer"), "{warnings}");
     }
 
     #[test]

@@ -27,11 +27,10 @@ use clap::{Args, Subcommand, value_parser};
 use crate::command::{cargo, finished, succeeds, target_folder};
 use crate::failure::{Failure, Outcome};
 use crate::postgres;
-use crate::programs::Build;
+use crate::programs::{Build, Programs};
 use crate::test::install::{Need, answers, provide};
 use compare::Rounds;
 use deployment::Database;
-use run::Bench;
 
 /// What is measured. Each bench builds what it needs, installs the tools that the machine lacks, starts a PostgreSQL of its own and removes
 /// everything again. Use a machine that does nothing else.
@@ -62,7 +61,6 @@ pub(crate) enum Task {
     Stash(RunOptions),
 }
 
-/// Runs the task.
 pub(crate) fn task(task: &Task) -> Outcome<()> {
     match task {
         Task::Sessions(options) => sessions::task(options),
@@ -141,7 +139,7 @@ pub(crate) fn run_with(
     skip_build: bool,
     needs: &[Need],
     programs: &[&str],
-    work: impl FnOnce(&mut Bench) -> Outcome<Vec<String>>,
+    work: impl FnOnce(&mut Programs) -> Outcome<Vec<String>>,
 ) -> Outcome<()> {
     provide(&DATABASE_NEEDS)?;
     provide(needs)?;
@@ -157,7 +155,7 @@ pub(crate) fn run_with(
         return Err(Failure::new(format!("cannot start {}: {failed}", optimized.get_program().display())));
     }
     let since = Instant::now();
-    let mut bench = Bench::start(build)?;
+    let mut bench = Programs::start_with_postgres("bench", build)?;
     let done = work(&mut bench);
     let ended = bench.finish();
     let broken = done?;
@@ -167,7 +165,7 @@ pub(crate) fn run_with(
 }
 
 /// Prints what the figures depend on; refuses a server that would not keep what it has promised.
-fn describe(bench: &Bench) -> Outcome<()> {
+fn describe(bench: &Programs) -> Outcome<()> {
     let settings = bench.sql(
         "postgres",
         "SELECT name || ' ' || current_setting(name) FROM unnest(ARRAY['server_version', 'fsync', 'synchronous_commit', \

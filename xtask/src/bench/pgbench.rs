@@ -4,12 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::compare::Sample;
 use super::figures::percentile;
-use super::load::Sample;
-use super::run::Bench;
-use super::usage;
+use super::usage::{self, CpuMeter, CpuSource, per};
 use crate::command::{captured, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
+use crate::programs::Programs;
 
 const THREADS: u32 = 2;
 
@@ -22,14 +22,13 @@ pub(crate) struct Script<'a> {
     pub(crate) terms: &'a str,
 }
 
-/// Where the baseline's SQL is.
 pub(crate) fn sql_file(name: &str) -> PathBuf {
     workspace_root().join("tests/baseline/src").join(name)
 }
 
 impl Script<'_> {
     /// Runs the script on a database of the bench's server with prepared statements.
-    pub(crate) fn run(&self, bench: &Bench, url: &str, seconds: u32) -> Outcome<Sample> {
+    pub(crate) fn run(&self, bench: &Programs, url: &str, seconds: u32) -> Outcome<Sample> {
         let logs = bench.new_folder(&bench.new_name())?;
         let mut pgbench = bench.tool("pgbench", Duration::from_secs(u64::from(seconds) + 30));
         pgbench.args(["-M", "prepared", "-n", "-l"]).arg(format!("--log-prefix={}", logs.join("log").display()));
@@ -37,9 +36,9 @@ impl Script<'_> {
         pgbench.args(["-D", &format!("details={}", self.details), "-D", &format!("terms={}", self.terms)]);
         pgbench.arg("-f").arg(sql_file(self.file)).arg(url);
         let load1 = usage::load1()?;
-        let before = usage::cpu_of_server(bench.postmaster())?;
-        let said = captured(&mut pgbench)?;
-        let spent = usage::cpu_of_server(bench.postmaster())?.saturating_sub(before);
+        let server = ("PostgreSQL CPU us".to_owned(), CpuSource::Server(bench.postmaster()?));
+        let meter = CpuMeter::start(vec![server])?;
+        let (said, spent) = (captured(&mut pgbench)?, meter.read()?);
         let mut micros = Vec::new();
         for entry in fs::read_dir(&logs).context(|| format!("list {}", logs.display()))?.flatten() {
             let text = fs::read_to_string(entry.path()).context(|| "read pgbench's log".to_owned())?;
@@ -48,15 +47,10 @@ impl Script<'_> {
         fs::remove_dir_all(&logs).context(|| format!("remove {}", logs.display()))?;
         micros.sort_unstable();
         let at = |percent| percentile(&micros, percent).ok_or_else(|| Failure::new("pgbench finished no transaction"));
-        Ok(Sample {
-            per_second: per_second(&said)?,
-            p50_ms: at(50)?,
-            p99_ms: at(99)?,
-            max_ms: at(100)?,
-            server_cpu: Some(spent.as_secs_f64() * 1e6 / micros.len() as f64),
-            load1,
-            ..Sample::default()
-        })
+        let figures = [("per second", per_second(&said)?), ("p50 ms", at(50)?), ("p99 ms", at(99)?), ("load1", load1)];
+        let done = micros.len() as u64;
+        let figures = figures.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        Ok(Sample { figures, cpu: per(spent, done), done, ..Sample::default() })
     }
 }
 

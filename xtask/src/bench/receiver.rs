@@ -22,14 +22,10 @@ pub(crate) struct Request<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// What is answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Answer {
-    /// 200.
     Acknowledge,
-    /// 500.
     Refuse,
-    /// 401.
     Reject,
     /// Nothing, ever.
     Never,

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::goal;
 use super::payments::client::PaymentFlow;
-use super::payments::{self, Measured, SiteOptions};
+use super::payments::{self, SiteOptions};
 use crate::command::{cargo, finished};
 use crate::failure::Outcome;
 
@@ -26,7 +26,6 @@ pub(crate) struct Options {
     site: SiteOptions,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     if options.cost { cost(&options.site) } else { traffic(&options.seeds) }
 }
@@ -38,11 +37,10 @@ fn traffic(seeds: &[u64]) -> Outcome<()> {
 }
 
 fn cost(options: &SiteOptions) -> Outcome<()> {
-    payments::run(options, &[], &[PaymentFlow::DropIn, PaymentFlow::Screened], |_, _, measured| {
-        let [off, on] = measured else { return Ok(()) };
-        let Measured { per_second, cpu } = *on;
-        println!("Screened: {per_second:.0} payments per second; not screened: {:.0}.", off.per_second);
-        let cost = cpu - off.cpu;
+    payments::run(options, &[], &[PaymentFlow::DropIn, PaymentFlow::Screened], |_, _, rows| {
+        let [off, on] = rows else { return Ok(()) };
+        println!("Screened: {:.0} payments per second; not screened: {:.0}.", on.per_second(), off.per_second());
+        let cost = on.cpu(payments::is_measured) - off.cpu(payments::is_measured);
         print!("{}", goal(cost <= COST_MAX, &format!("screening takes {cost:.0} us of a payment; wanted: {COST_MAX}")));
         Ok(())
     })

@@ -1,56 +1,38 @@
-//! One run of the bench: its programs, and the PostgreSQL it has for itself.
+//! What a bench does with its programs beside starting them, and with the PostgreSQL that it has for itself.
 
 use std::fs;
-use std::ops::{Deref, DerefMut};
-use std::path::Path;
 use std::time::Duration;
 
 use super::usage;
 use crate::command::captured;
 use crate::failure::{Context, Failure, Outcome};
 use crate::postgres;
-use crate::programs::{Build, Program, Programs};
+use crate::programs::{Program, Programs};
 
-/// The programs of the run, and a PostgreSQL whose folder holds everything of theirs, too.
-#[derive(Debug)]
-pub(crate) struct Bench {
-    programs: Programs,
-    postgres_url: String,
-    postmaster: u32,
-}
-
-impl Bench {
-    /// Starts the guard, and through it the PostgreSQL.
-    pub(crate) fn start(build: Build) -> Outcome<Self> {
-        let (programs, postgres_url) = Programs::start_with_postgres("bench", build)?;
-        let postmaster = read_postmaster(programs.folder())?;
-        Ok(Self { programs, postgres_url, postmaster })
-    }
-
+impl Programs {
     /// The address of one of the server's databases.
     pub(crate) fn database_url(&self, name: &str) -> String {
-        let server = self.postgres_url.rsplit_once('/').map_or(self.postgres_url.as_str(), |(server, _)| server);
-        format!("{server}/{name}")
+        let server = self.postgres_url.as_deref().and_then(|url| Some(url.rsplit_once('/')?.0));
+        format!("{}/{name}", server.unwrap_or_default())
     }
 
     /// The main process of PostgreSQL.
-    pub(crate) fn postmaster(&self) -> u32 {
-        self.postmaster
+    pub(crate) fn postmaster(&self) -> Outcome<u32> {
+        let record = self.folder().join("data/postmaster.pid");
+        let text = fs::read_to_string(&record).context(|| format!("read {}", record.display()))?;
+        let postmaster = text.lines().next().and_then(|line| line.trim().parse().ok());
+        postmaster.ok_or_else(|| Failure::new(format!("{} names no process", record.display())))
     }
 
     /// Has PostgreSQL load a library of its own; restarts it.
-    pub(crate) fn load_library(&mut self, name: &str) -> Outcome<()> {
+    pub(crate) fn load_library(&self, name: &str) -> Outcome<()> {
         self.sql("postgres", &format!("ALTER SYSTEM SET shared_preload_libraries = '{name}'"))?;
-        postgres::restart(self.folder())?;
-        self.postmaster = read_postmaster(self.folder())?;
-        Ok(())
+        postgres::restart(self.folder(), "fast")
     }
 
     /// Kills the server as a power cut would, and starts it again.
-    pub(crate) fn crash_server(&mut self) -> Outcome<()> {
-        postgres::crash(self.folder())?;
-        self.postmaster = read_postmaster(self.folder())?;
-        Ok(())
+    pub(crate) fn crash_server(&self) -> Outcome<()> {
+        postgres::restart(self.folder(), "immediate")
     }
 
     /// Runs SQL on one of the server's databases; what it answers, unaligned and without heads.
@@ -58,31 +40,6 @@ impl Bench {
         let mut psql = self.tool("psql", Duration::from_secs(1800));
         psql.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql]).arg(self.database_url(database));
         captured(&mut psql)
-    }
-
-    /// The number that SQL answers.
-    pub(crate) fn number(&self, database: &str, sql: &str) -> Outcome<u64> {
-        let said = self.sql(database, sql)?;
-        said.trim().parse().context(|| format!("understand the number `{}`", said.trim()))
-    }
-
-    /// Stops everything and removes the folder.
-    pub(crate) fn finish(self) -> Outcome<()> {
-        self.programs.finish()
-    }
-}
-
-impl Deref for Bench {
-    type Target = Programs;
-
-    fn deref(&self) -> &Programs {
-        &self.programs
-    }
-}
-
-impl DerefMut for Bench {
-    fn deref_mut(&mut self) -> &mut Programs {
-        &mut self.programs
     }
 }
 
@@ -100,12 +57,4 @@ impl Program {
         }
         Ok(before)
     }
-}
-
-/// The number of the server's main process.
-fn read_postmaster(folder: &Path) -> Outcome<u32> {
-    let record = folder.join("data/postmaster.pid");
-    let text = fs::read_to_string(&record).context(|| format!("read {}", record.display()))?;
-    let postmaster = text.lines().next().and_then(|line| line.trim().parse().ok());
-    postmaster.ok_or_else(|| Failure::new(format!("{} names no process", record.display())))
 }

@@ -8,28 +8,73 @@ use std::time::Duration;
 use clap::{Args, value_parser};
 use serde::Deserialize;
 
-use super::compare::{Contender, Rounds, Row, beside, compare, each, latencies};
+use super::compare::{Contender, Rounds, Row, Sample, beside, compare, each};
 use super::deployment::{ALL_IN_ONE, Database, Deployment, SERVICES, Service};
-use super::figures::{figure, table};
-use super::load::{Load, SESSION, Sample};
+use super::figures::{figure, ratio, table};
+use super::fill::{Copies, fill};
+use super::load::{Load, SESSION};
 use super::pgbench::{Script, sql_file};
-use super::run::Bench;
-use super::{RunOptions, WRK, describe, fill, goal, run_with};
+use super::{RunOptions, WRK, describe, goal, run_with};
 use crate::command::captured;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
-use crate::programs::{Build, free_address};
+use crate::programs::{Build, Programs, free_address};
 
-/// The yardsticks' program.
 const BASELINE: &str = "dropin-baseline";
-/// Clients of pgbench: as many as the service and the handlers have connections, and twice that, where it does best.
-const CLIENTS: [u32; 2] = [8, 16];
+
+/// Whom a request goes to, or what takes its place.
+enum Target {
+    Service,
+    /// A route of the yardsticks' program.
+    Handler(&'static str),
+    /// A script of pgbench, and its clients: as many as the service and the handlers have connections, and twice that, where it does best.
+    Script(&'static str, u32),
+}
+
+/// What is compared: the method, and who takes it in turn. The service is the first.
+const COMPARISONS: [(&str, &[(&str, Target)]); 3] = [
+    (
+        "POST",
+        &[
+            ("service: POST /v1/session", Target::Service),
+            ("naive handler: four round trips", Target::Handler("/naive")),
+            ("tuned handler: one statement", Target::Handler("/tuned")),
+            ("bare route: JSON in, JSON out", Target::Handler("/bare")),
+            ("pgbench: four round trips, 8 clients", Target::Script("transaction.sql", 8)),
+            ("pgbench: one statement, 8 clients", Target::Script("statement.sql", 8)),
+            ("pgbench: four round trips, 16 clients", Target::Script("transaction.sql", 16)),
+            ("pgbench: one statement, 16 clients", Target::Script("statement.sql", 16)),
+        ],
+    ),
+    (
+        "GET",
+        &[
+            ("service: GET /v1/session/{id}", Target::Service),
+            ("naive handler", Target::Handler("/naive")),
+            ("tuned handler: no test query", Target::Handler("/tuned")),
+            ("pgbench: join by id, 8 clients", Target::Script("find.sql", 8)),
+        ],
+    ),
+    ("PUT", &[("service: PUT /v1/session/{id}", Target::Service)]),
+];
 const START: Duration = Duration::from_secs(60);
 
 const P99_MAX_MS: f64 = 10.0;
 const SQLITE_CREATES_MIN: f64 = 8_000.0;
 const SQLITE_CREATES_STRETCH: f64 = 15_000.0;
 const IDLE_MAX_MIB: f64 = 50.0;
+/// A create may cost so much more at the large size than at the small one.
+const COST_MAX: f64 = 1.2;
+/// Runs at both sizes are short, so that the small size stays small.
+const SIZED_SECONDS_MAX: u32 = 2;
+/// Copies have ids, profiles and times of their own.
+const SESSIONS: Copies = Copies {
+    what: "Sessions",
+    postgres: include_str!("fill_postgres.sql"),
+    sqlite: include_str!("fill_sqlite.sql"),
+    columns: "merchant_id, revision, state, currency, total_minor, terms, created_at, updated_at, expires_at",
+    time_max: Duration::from_secs(15 * 60),
+};
 
 /// Measures creating, finding and replacing Sessions over HTTP, beside pgbench, a bare route and simple handlers on the same
 /// PostgreSQL, and prints tables.
@@ -45,17 +90,15 @@ pub(crate) struct Options {
     skip_fill: bool,
 }
 
-/// How much is done.
-pub(super) struct Plan {
-    pub(super) rounds: Rounds,
+struct Plan {
+    rounds: Rounds,
     /// Sessions that are created to be found and replaced.
     known: usize,
     /// Stored Sessions at which creates are compared.
-    pub(super) small: u64,
-    pub(super) large: u64,
+    small: u64,
+    large: u64,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let quick = options.run.quick;
     let (known, small, large) = if quick { (200, 1_000, 20_000) } else { (2_000, 10_000, 5_000_000) };
@@ -66,16 +109,10 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
     run_with(Build::Release, options.run.databases.skip_build, &[WRK], &programs, |bench| {
         plan.rounds.describe();
         describe(bench)?;
-        let mut idle = Vec::new();
-        for database in &databases {
-            idle.push(match database {
-                Database::Postgres => ("session-api", on_postgres(bench, &plan)?),
-                Database::Sqlite => ("dropin (all-in-one)", on_sqlite(bench, &plan)?),
-            });
-        }
+        let idle = databases.iter().map(|database| measure(bench, &plan, *database)).collect::<Outcome<Vec<_>>>()?;
         measure_memory(bench, idle, has_postgres && !quick)?;
         let sizes = databases.into_iter().filter(|_| !options.skip_fill);
-        sizes.into_iter().try_for_each(|database| fill::run(bench, &plan, database))?;
+        sizes.into_iter().try_for_each(|database| at_sizes(bench, &plan, database))?;
         Ok(Vec::new())
     })
 }
@@ -98,9 +135,9 @@ pub(crate) struct Created {
 }
 
 /// The service with everything on, a merchant of its own, and Sessions to work on.
-pub(super) struct Sessions {
-    pub(super) deployment: Deployment,
-    pub(super) service: Service,
+struct Sessions {
+    deployment: Deployment,
+    service: Service,
     authorization: String,
     idle_mib: f64,
     /// File of ids and references of Sessions that exist.
@@ -108,7 +145,7 @@ pub(super) struct Sessions {
 }
 
 impl Sessions {
-    pub(super) fn start(bench: &mut Bench, database: Database, known: usize) -> Outcome<Self> {
+    fn start(bench: &mut Programs, database: Database, known: usize) -> Outcome<Self> {
         let deployment = Deployment::new(bench, database)?;
         let authorization = deployment.merchant(bench, &[])?.authorization();
         let service = deployment.start(bench, "session-api")?;
@@ -130,29 +167,20 @@ impl Sessions {
         Ok(Self { deployment, service, authorization, idle_mib, known })
     }
 
-    /// Creates, finds or replaces Sessions.
-    pub(super) fn run(&self, bench: &Bench, method: &'static str, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
+    fn run(&self, bench: &Programs, method: &'static str, seconds: u32, rate: Option<u32>) -> Outcome<Sample> {
         load(method, "/v1/session", &self.authorization, &self.known).run(bench, &self.service, seconds, rate)
     }
 
-    fn contender<'a>(&'a self, bench: &'a Bench, method: &'static str) -> Contender<'a> {
-        let path = if method == "POST" { "/v1/session" } else { "/v1/session/{id}" };
-        Contender::new(format!("service: {method} {path}"), Some(self.idle_mib), move |seconds| {
-            self.run(bench, method, seconds, None)
-        })
-    }
-
     /// Each of the methods at half of what it reached as fast as answers came.
-    fn at_half(&self, bench: &Bench, plan: &Plan, name: &str, reached: [(&'static str, &Row); 3]) -> Outcome<()> {
-        let paced = reached.map(|(method, row)| {
-            let rate = ((row.per_second() / 2.0) as u32).max(1);
-            Contender::new(format!("{method} at {rate}/s"), None, move |seconds| {
-                self.run(bench, method, seconds, Some(rate))
-            })
+    fn at_half(&self, bench: &Programs, plan: &Plan, reached: &[Vec<Row>]) -> Outcome<()> {
+        let paced = COMPARISONS.iter().zip(reached).map(|((method, _), rows)| {
+            let rate = ((rows[0].per_second() / 2.0) as u32).max(1);
+            let run = move |seconds| self.run(bench, method, seconds, Some(rate));
+            Contender::new(format!("{method} at {rate}/s"), run)
         });
-        let halves = compare("half the ceiling", &paced, plan.rounds)?;
-        println!("\n### Half the ceiling on {name}\n\n{}", latencies(&halves));
-        let most = halves.iter().map(|row| row.median(|sample| sample.p99_ms)).fold(0.0, f64::max);
+        let halves = compare("half the ceiling", &paced.collect::<Vec<_>>(), plan.rounds)?;
+        println!("\n### Half the ceiling on {}\n\n{}", self.deployment.database.name(), each(&halves));
+        let most = halves.iter().map(|row| row.figure("p99 ms")).fold(0.0, f64::max);
         let what = format!("p99 at half the ceiling is at most {most:.2} ms; wanted: less than {P99_MAX_MS} ms");
         print!("{}", goal(most < P99_MAX_MS, &what));
         Ok(())
@@ -171,7 +199,6 @@ fn load<'a>(method: &'static str, path: &str, authorization: &str, known: &'a st
 }
 
 /// The handlers and pgbench's scripts on tables of their own.
-#[derive(Debug)]
 struct Yardsticks {
     deployment: Deployment,
     service: Service,
@@ -181,7 +208,7 @@ struct Yardsticks {
 }
 
 impl Yardsticks {
-    fn start(bench: &mut Bench) -> Outcome<Self> {
+    fn start(bench: &mut Programs) -> Outcome<Self> {
         let deployment = Deployment::new(bench, Database::Postgres)?;
         // Billing profile and terms of the body, as the handlers keep them.
         let mut terms: serde_json::Value = serde_json::from_str(SESSION).context(|| "read the body".to_owned())?;
@@ -197,87 +224,74 @@ impl Yardsticks {
         command.arg(address.to_string()).env("DATABASE_URL", deployment.postgres_url(bench));
         let mut program = bench.spawn(BASELINE, &mut command)?;
         program.wait_until("listening", START, || std::net::TcpStream::connect(address).is_ok())?;
-        let service = Service { name: BASELINE, program, address, postmaster: Some(bench.postmaster()) };
+        let service = Service { name: BASELINE, program, address, postmaster: Some(bench.postmaster()?) };
         Ok(Self { deployment, service, known, details, terms })
     }
-
-    fn script<'a>(&'a self, bench: &'a Bench, name: &str, file: &'static str, clients: u32) -> Contender<'a> {
-        let script = Script { file, clients, details: &self.details, terms: &self.terms };
-        Contender::new(format!("pgbench: {name}, {clients} clients"), None, move |seconds| {
-            script.run(bench, &self.deployment.postgres_url(bench), seconds)
-        })
-    }
-
-    fn handler<'a>(&'a self, bench: &'a Bench, name: &str, method: &'static str, path: &str) -> Contender<'a> {
-        let load = load(method, path, "Basic YmVuY2g6YmVuY2g=", &self.known);
-        Contender::new(name, None, move |seconds| load.run(bench, &self.service, seconds, None))
-    }
 }
 
-/// The service on PostgreSQL beside everything it is compared with. Returns the memory of the idle service.
-fn on_postgres(bench: &mut Bench, plan: &Plan) -> Outcome<f64> {
-    let sessions = Sessions::start(bench, Database::Postgres, plan.known)?;
-    let yardsticks = Yardsticks::start(bench)?;
-    compare_on_postgres(bench, plan, &sessions, &yardsticks)?;
-    bench.end(yardsticks.service.program)?;
-    bench.end(sessions.service.program)?;
-    Ok(sessions.idle_mib)
+/// One line of a comparison; the yardsticks are there on PostgreSQL alone.
+fn contender<'a>(
+    bench: &'a Programs,
+    sessions: &'a Sessions,
+    yardsticks: Option<&'a Yardsticks>,
+    method: &'static str,
+    (name, target): &'a (&'static str, Target),
+) -> Option<Contender<'a>> {
+    Some(match *target {
+        Target::Service => Contender::new(*name, move |seconds| {
+            let mut sample = sessions.run(bench, method, seconds, None)?;
+            sample.figures.push(("idle MiB".to_owned(), sessions.idle_mib));
+            Ok(sample)
+        }),
+        Target::Handler(path) => {
+            let Yardsticks { service, known, .. } = yardsticks?;
+            let load = load(method, path, "Basic YmVuY2g6YmVuY2g=", known);
+            Contender::new(*name, move |seconds| load.run(bench, service, seconds, None))
+        }
+        Target::Script(file, clients) => {
+            let Yardsticks { deployment, details, terms, .. } = yardsticks?;
+            let script = Script { file, clients, details, terms };
+            Contender::new(*name, move |seconds| script.run(bench, &deployment.postgres_url(bench), seconds))
+        }
+    })
 }
 
-fn compare_on_postgres(bench: &Bench, plan: &Plan, sessions: &Sessions, yardsticks: &Yardsticks) -> Outcome<()> {
-    let mut contenders = vec![
-        sessions.contender(bench, "POST"),
-        yardsticks.handler(bench, "naive handler: four round trips", "POST", "/naive"),
-        yardsticks.handler(bench, "tuned handler: one statement", "POST", "/tuned"),
-        yardsticks.handler(bench, "bare route: JSON in, JSON out", "POST", "/bare"),
-    ];
-    for clients in CLIENTS {
-        contenders.push(yardsticks.script(bench, "four round trips", "transaction.sql", clients));
-        contenders.push(yardsticks.script(bench, "one statement", "statement.sql", clients));
+/// The service, on PostgreSQL beside everything it is compared with. Returns which program it was, and its memory when idle.
+fn measure(bench: &mut Programs, plan: &Plan, database: Database) -> Outcome<(&'static str, f64)> {
+    let sessions = Sessions::start(bench, database, plan.known)?;
+    let yardsticks = (database == Database::Postgres).then(|| Yardsticks::start(bench)).transpose()?;
+    let mut reached = Vec::new();
+    for (method, lines) in &COMPARISONS {
+        let contender = |line| contender(bench, &sessions, yardsticks.as_ref(), method, line);
+        let rows = compare(method, &lines.iter().filter_map(contender).collect::<Vec<_>>(), plan.rounds)?;
+        println!("\n### {method} on {}\n\n{}", database.name(), beside(&rows));
+        reached.push(rows);
     }
-    let creates = compare("POST", &contenders, plan.rounds)?;
-    println!("\n### POST on PostgreSQL\n\n{}", beside(&creates));
-    let contenders = [
-        sessions.contender(bench, "GET"),
-        yardsticks.handler(bench, "naive handler", "GET", "/naive"),
-        yardsticks.handler(bench, "tuned handler: no test query", "GET", "/tuned"),
-        yardsticks.script(bench, "join by id", "find.sql", CLIENTS[0]),
-    ];
-    let finds = compare("GET", &contenders, plan.rounds)?;
-    println!("\n### GET on PostgreSQL\n\n{}", beside(&finds));
-    let replaces = compare("PUT", &[sessions.contender(bench, "PUT")], plan.rounds)?;
-    println!("\n### PUT on PostgreSQL\n\n{}", each(&replaces));
-    let against = |rows: &[Row], at: usize| rows[0].per_second() / rows[at].per_second();
-    for (method, rows) in [("POST", &creates), ("GET", &finds)] {
-        let share = against(rows, 1);
-        print!("{}", goal(share >= 1.0, &format!("{method} is {share:.2} of the naive handler; wanted: 1")));
+    let against = |method: usize, at: usize| reached[method][0].per_second() / reached[method][at].per_second();
+    if database == Database::Postgres {
+        for (at, method) in ["POST", "GET"].iter().enumerate() {
+            let share = against(at, 1);
+            print!("{}", goal(share >= 1.0, &format!("{method} is {share:.2} of the naive handler; wanted: 1")));
+        }
+        let [tuned, four, one] = [2, 4, 5].map(|at| against(0, at));
+        println!(
+            "       POST is {tuned:.2} of the tuned handler, {four:.2} of pgbench's four round trips and {one:.2} of its one statement"
+        );
+    } else {
+        let creates = reached[0][0].per_second();
+        let wanted = format!("wanted: {SQLITE_CREATES_MIN}, stretch {SQLITE_CREATES_STRETCH}");
+        let told = format!("{creates:.0} durable creates per second; {wanted}");
+        print!("{}", goal(creates >= SQLITE_CREATES_MIN, &told));
     }
-    println!(
-        "       POST is {:.2} of the tuned handler, {:.2} of pgbench's four round trips and {:.2} of its one statement",
-        against(&creates, 2),
-        against(&creates, 4),
-        against(&creates, 5)
-    );
-    sessions.at_half(bench, plan, "PostgreSQL", [("POST", &creates[0]), ("GET", &finds[0]), ("PUT", &replaces[0])])
-}
-
-/// The service on SQLite. Returns the memory of the idle service.
-fn on_sqlite(bench: &mut Bench, plan: &Plan) -> Outcome<f64> {
-    let sessions = Sessions::start(bench, Database::Sqlite, plan.known)?;
-    let rows = compare("SQLite", &["POST", "GET", "PUT"].map(|method| sessions.contender(bench, method)), plan.rounds)?;
-    println!("\n### SQLite, the all-in-one\n\n{}", each(&rows));
-    let creates = rows[0].per_second();
-    let wanted = format!(
-        "{creates:.0} durable creates per second; wanted: {SQLITE_CREATES_MIN}, stretch {SQLITE_CREATES_STRETCH}"
-    );
-    print!("{}", goal(creates >= SQLITE_CREATES_MIN, &wanted));
-    sessions.at_half(bench, plan, "SQLite", [("POST", &rows[0]), ("GET", &rows[1]), ("PUT", &rows[2])])?;
-    bench.end(sessions.service.program)?;
-    Ok(sessions.idle_mib)
+    sessions.at_half(bench, plan, &reached)?;
+    let name = sessions.service.name;
+    let programs = [sessions.service].into_iter().chain(yardsticks.map(|yardsticks| yardsticks.service));
+    programs.into_iter().try_for_each(|service| bench.end(service.program))?;
+    Ok((name, sessions.idle_mib))
 }
 
 /// What every program holds when it has nothing to do; `measured` were seen before. The others are started on PostgreSQL.
-fn measure_memory(bench: &mut Bench, mut measured: Vec<(&str, f64)>, with_others: bool) -> Outcome<()> {
+fn measure_memory(bench: &mut Programs, mut measured: Vec<(&str, f64)>, with_others: bool) -> Outcome<()> {
     if with_others {
         let deployment = Deployment::new(bench, Database::Postgres)?;
         deployment.merchant(bench, &[])?;
@@ -294,5 +308,39 @@ fn measure_memory(bench: &mut Bench, mut measured: Vec<(&str, f64)>, with_others
     println!("\n### Memory when idle\n\n{}", table(&["program", "MiB"], &rows));
     let most = measured.iter().map(|(_, mib)| *mib).fold(0.0, f64::max);
     print!("{}", goal(most < IDLE_MAX_MIB, &format!("at most {most:.1} MiB idle; wanted: less than {IDLE_MAX_MIB}")));
+    Ok(())
+}
+
+/// Creates when few and when very many Sessions are stored, and how they relate.
+fn at_sizes(bench: &mut Programs, plan: &Plan, database: Database) -> Outcome<()> {
+    const COUNT: &str = "SELECT count(*) FROM session";
+    let mut sessions = Sessions::start(bench, database, 1)?;
+    let (mut rows, mut lines) = (Vec::<Row>::new(), Vec::new());
+    for wanted in [plan.small, plan.large] {
+        bench.end(sessions.service.program)?;
+        let stored = sessions.deployment.number(bench, COUNT)?;
+        fill(bench, &sessions.deployment, &SESSIONS, stored, wanted)?;
+        let before = sessions.deployment.number(bench, COUNT)?;
+        sessions.service = sessions.deployment.start(bench, "session-api")?;
+        let create = Contender::new("create", |seconds| sessions.run(bench, "POST", seconds, None));
+        let rounds = Rounds { seconds: plan.rounds.seconds.min(SIZED_SECONDS_MAX), ..plan.rounds };
+        rows.extend(compare(&format!("{before} stored"), &[create], rounds)?);
+        let (first, this) = (&rows[0], &rows[rows.len() - 1]);
+        let (cost, cpu) = (ratio(first.per_second(), Some(this.per_second())), this.cpu(|_| true));
+        let after = sessions.deployment.number(bench, COUNT)?.to_string();
+        let in_cpu = ratio(cpu, Some(first.cpu(|_| true)));
+        lines.push(vec![before.to_string(), after, this.show("per second"), cost, format!("{cpu:.0}"), in_cpu]);
+    }
+    bench.end(sessions.service.program)?;
+    if let Some(database) = sessions.deployment.postgres_name() {
+        bench.sql("postgres", &format!("DROP DATABASE {database}"))?;
+    }
+    let head =
+        ["stored before", "after", "creates per second", "cost", "CPU us, program and PostgreSQL", "cost in CPU"];
+    println!("\n### A create by the number of stored Sessions, {}\n\n{}", database.name(), table(&head, &lines));
+    let cost = rows[0].per_second() / rows[1].per_second();
+    let what =
+        format!("a create at the large size costs {cost:.2} times one at the small size; wanted: less than {COST_MAX}");
+    print!("{}", goal(cost < COST_MAX, &what));
     Ok(())
 }

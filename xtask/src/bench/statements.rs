@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::figures::{figure, table};
-use super::run::Bench;
 use crate::failure::{Context, Outcome};
+use crate::programs::Programs;
 
 const LIBRARY: &str = "pg_stat_statements";
 /// So many of the dearest are shown.
@@ -12,7 +12,6 @@ const SHOWN: usize = 25;
 /// Characters of a statement's text that are shown.
 const TEXT_MAX: usize = 110;
 
-/// One statement's share.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Statement {
     calls: f64,
@@ -27,22 +26,21 @@ pub(crate) struct Statement {
 }
 
 /// Has the server count from its next start on, which is now.
-pub(crate) fn load(bench: &mut Bench) -> Outcome<()> {
+pub(crate) fn load(bench: &mut Programs) -> Outcome<()> {
     bench.load_library(LIBRARY)
 }
 
 /// Prepares one of the databases.
-pub(crate) fn prepare(bench: &Bench, database: &str) -> Outcome<()> {
+pub(crate) fn prepare(bench: &Programs, database: &str) -> Outcome<()> {
     bench.sql(database, &format!("CREATE EXTENSION {LIBRARY}")).map(drop)
 }
 
-/// Begins anew.
-pub(crate) fn forget(bench: &Bench, database: &str) -> Outcome<()> {
+pub(crate) fn forget(bench: &Programs, database: &str) -> Outcome<()> {
     bench.sql(database, "SELECT pg_stat_statements_reset()").map(drop)
 }
 
 /// The dearest first.
-pub(crate) fn read(bench: &Bench, database: &str) -> Outcome<Vec<Statement>> {
+pub(crate) fn read(bench: &Programs, database: &str) -> Outcome<Vec<Statement>> {
     let sql = format!(
         "SELECT json_build_object('calls', calls, 'took', total_exec_time, 'rows', rows, 'wal', wal_bytes, \
          'pages', shared_blks_hit + shared_blks_read, 'text', regexp_replace(query, '\\s+', ' ', 'g')) \

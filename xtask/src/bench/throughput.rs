@@ -3,18 +3,16 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use super::compare::{Contender, Rounds, Row, compare, each};
+use super::compare::{Contender, compare, each};
 use super::deployment::{Database, Deployment, Service};
 use super::load::Load;
-use super::run::Bench;
 use super::{RunOptions, WRK, describe, goal, run_with};
 use crate::failure::{Failure, Outcome};
 use crate::http1::Client;
-use crate::programs::{Build, answers};
+use crate::programs::{Build, Programs, answers};
 
 /// What is asked, of whom, and what must be so.
 pub(crate) struct Scenario {
-    /// What is counted.
     what: &'static str,
     /// So many per second are wanted on PostgreSQL.
     wanted: f64,
@@ -74,7 +72,6 @@ const FORM: &str = "DeviceFingerprint=@REFERENCE@&card=%7B%22Name%22%3A%22Ada+Lo
 /// How long the settler may take to read the rate source.
 const RATES_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Runs the task.
 pub(crate) fn task(options: &RunOptions, scenario: &Scenario) -> Outcome<()> {
     let programs: Vec<_> = [scenario.program, "dropin"].into_iter().chain(scenario.beside).collect();
     run_with(Build::Release, options.databases.skip_build, &[WRK], &programs, |bench| {
@@ -89,7 +86,7 @@ pub(crate) fn task(options: &RunOptions, scenario: &Scenario) -> Outcome<()> {
     })
 }
 
-fn measure(bench: &mut Bench, options: &RunOptions, scenario: &Scenario, database: Database) -> Outcome<()> {
+fn measure(bench: &mut Programs, options: &RunOptions, scenario: &Scenario, database: Database) -> Outcome<()> {
     let deployment = Deployment::new(bench, database)?;
     let merchant = deployment.merchant(bench, scenario.merchant)?.merchant_id;
     let mut service = deployment.start(bench, scenario.program)?;
@@ -104,10 +101,21 @@ fn measure(bench: &mut Bench, options: &RunOptions, scenario: &Scenario, databas
     let idle = service.program.idle_memory()?;
     let headers = scenario.header.into_iter().map(str::to_owned).collect();
     let load = Load { method: scenario.method, path, headers, body: scenario.body, known: None };
-    let (row, accepted) = run_rounds(bench, &service, &load, &name, idle, options.rounds(8, 1))?;
+    let accepted = Cell::new(0);
+    // The warm-up is counted too.
+    let contender = Contender::new(&name, |seconds| {
+        let mut sample = load.run(bench, &service, seconds, None)?;
+        accepted.set(accepted.get() + sample.done);
+        sample.figures.push(("idle MiB".to_owned(), idle));
+        match sample.get("refused").filter(|refused| 0.0 < *refused) {
+            Some(refused) => Err(Failure::new(format!("{refused} answers were refusals"))),
+            None => Ok(sample),
+        }
+    });
+    let row = compare(&name, &[contender], options.rounds(8, 1))?.remove(0);
     println!("\n### {name}\n\n{}", each(std::slice::from_ref(&row)));
     if let Some(sql) = scenario.stored {
-        check_stored(scenario.what, deployment.number(bench, sql)?, accepted)?;
+        check_stored(scenario.what, deployment.number(bench, sql)?, accepted.get())?;
     }
     if deployment.is_postgres() {
         let (reached, wanted, what) = (row.per_second(), scenario.wanted, scenario.what);
@@ -115,28 +123,6 @@ fn measure(bench: &mut Bench, options: &RunOptions, scenario: &Scenario, databas
         print!("{}", goal(reached >= wanted, &shown));
     }
     beside.into_iter().chain([service]).try_for_each(|service| bench.end(service.program))
-}
-
-/// Runs the load round after round, the warm-up included. Returns the figures and how many requests were accepted; a refused one is a failure.
-fn run_rounds(
-    bench: &Bench,
-    service: &Service,
-    load: &Load<'_>,
-    name: &str,
-    idle_mib: f64,
-    rounds: Rounds,
-) -> Outcome<(Row, u64)> {
-    let accepted = Cell::new(0);
-    let contender = Contender::new(name, Some(idle_mib), |seconds| {
-        let sample = load.run(bench, service, seconds, None)?;
-        if sample.refused > 0.0 {
-            return Err(Failure::new(format!("{} answers were refusals", sample.refused)));
-        }
-        accepted.set(accepted.get() + sample.accepted);
-        Ok(sample)
-    });
-    let row = compare(name, &[contender], rounds)?.remove(0);
-    Ok((row, accepted.get()))
 }
 
 /// Fails when the database holds fewer than were accepted. It may hold more: the last answers of a run are not waited for.

@@ -4,37 +4,100 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use super::figures::Figures;
 use crate::failure::{Context, Failure, Outcome};
-use crate::process_status::ProcessStatus;
+use crate::processes::ProcessStatus;
 
 /// Clock ticks per second in /proc, on every Linux.
 const TICKS: u64 = 100;
 
 const KIB_PER_MIB: f64 = 1024.0;
 
-/// User and system time of a process with all its threads.
+/// Whose processor time, user and system, is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CpuSource {
+    /// A process with all its threads.
+    Process(u32),
+    /// A process's living threads by their own names; those with one name are counted together.
+    ThreadsOf(u32),
+    /// Those of this process with this name.
+    Thread(&'static str),
+    /// This process, and those that it started and waited for.
+    Ours,
+    /// A PostgreSQL server: its main process, those that it waited for, and those that live.
+    Server(u32),
+}
+
+/// Measures what several spend, each under a name.
+#[derive(Debug)]
+pub(crate) struct CpuMeter {
+    of: Vec<(String, CpuSource)>,
+    before: BTreeMap<String, Duration>,
+}
+
+impl CpuMeter {
+    pub(crate) fn start(of: Vec<(String, CpuSource)>) -> Outcome<Self> {
+        Ok(Self { before: spent(&of)?.into_iter().collect(), of })
+    }
+
+    /// Measures from their beginning.
+    pub(crate) fn of_lifetime(of: Vec<(String, CpuSource)>) -> Self {
+        Self { of, before: BTreeMap::new() }
+    }
+
+    /// What was spent since the start, in microseconds.
+    pub(crate) fn read(&self) -> Outcome<Figures> {
+        let since = |(name, spent): (String, Duration)| {
+            let before = self.before.get(&name).copied().unwrap_or_default();
+            (name, spent.saturating_sub(before).as_secs_f64() * 1e6)
+        };
+        Ok(spent(&self.of)?.into_iter().map(since).collect())
+    }
+}
+
+fn spent(of: &[(String, CpuSource)]) -> Outcome<Vec<(String, Duration)>> {
+    let spent = of.iter().map(|(name, source)| source.spent(name)).collect::<Outcome<Vec<_>>>()?;
+    Ok(spent.concat())
+}
+
+impl CpuSource {
+    fn spent(self, name: &str) -> Outcome<Vec<(String, Duration)>> {
+        let spent = match self {
+            Self::ThreadsOf(process) => return Ok(cpu_by_thread(process)?.into_iter().collect()),
+            Self::Thread(name) => cpu_by_thread(std::process::id())?.get(name).copied().unwrap_or_default(),
+            Self::Process(process) => cpu_of(process)?,
+            Self::Ours => {
+                let ProcessStatus { own, waited_for, .. } = ProcessStatus::of(std::process::id())?;
+                in_time(own + waited_for)
+            }
+            Self::Server(postmaster) => {
+                let main = ProcessStatus::of(postmaster)?;
+                // A process may end while we look at it; then the main process has waited for it by the next look.
+                let children = children_of(postmaster)?.map(|(_, child)| child.own).sum::<u64>();
+                in_time(main.own + main.waited_for + children)
+            }
+        };
+        Ok(vec![(name.to_owned(), spent)])
+    }
+}
+
+/// What was spent on one of so many.
+pub(crate) fn per(figures: Figures, count: u64) -> Figures {
+    figures.into_iter().map(|(name, micros)| (name, micros / count.max(1) as f64)).collect()
+}
+
 pub(crate) fn cpu_of(process: u32) -> Outcome<Duration> {
     Ok(in_time(ProcessStatus::of(process)?.own))
 }
 
-/// The same of this process, and of those that it started and waited for.
-pub(crate) fn cpu_of_ours() -> Outcome<Duration> {
-    let ProcessStatus { own, waited_for, .. } = ProcessStatus::of(std::process::id())?;
-    Ok(in_time(own + waited_for))
-}
-
-/// User and system time of a PostgreSQL server: its main process, those that it waited for, and those that live.
-pub(crate) fn cpu_of_server(postmaster: u32) -> Outcome<Duration> {
-    let main = ProcessStatus::of(postmaster)?;
+fn children_of(parent: u32) -> Outcome<impl Iterator<Item = (u32, ProcessStatus)>> {
     let entries = fs::read_dir("/proc").context(|| "list /proc".to_owned())?.flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    // A process may end while we look at it; then the main process has waited for it by the next look.
-    let children = ids.filter_map(|id| ProcessStatus::of(id).ok()).filter(|status| status.parent == postmaster);
-    Ok(in_time(main.own + main.waited_for + children.map(|child| child.own).sum::<u64>()))
+    Ok(ids.filter_map(|id| Some((id, ProcessStatus::of(id).ok()?))).filter(move |(_, status)| status.parent == parent))
 }
 
 /// Processor time of a process's living threads by their names; threads with one name are counted together.
-pub(crate) fn cpu_by_thread(process: u32) -> Outcome<BTreeMap<String, Duration>> {
+fn cpu_by_thread(process: u32) -> Outcome<BTreeMap<String, Duration>> {
     let folder = format!("/proc/{process}/task");
     let entries = fs::read_dir(&folder).context(|| format!("list {folder}; has the program ended?"))?.flatten();
     let mut spent = BTreeMap::new();
@@ -53,13 +116,10 @@ pub(crate) fn cpu_by_thread(process: u32) -> Outcome<BTreeMap<String, Duration>>
 /// Memory of a process in MiB.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Memory {
-    /// What it holds now.
     pub(crate) now: f64,
-    /// The most it ever held.
     pub(crate) peak: f64,
 }
 
-/// The resident memory of a process.
 pub(crate) fn memory_of(process: u32) -> Outcome<Memory> {
     let path = format!("/proc/{process}/status");
     let text = fs::read_to_string(&path).context(|| format!("read {path}"))?;
@@ -78,15 +138,11 @@ fn mebibytes(text: &str, name: &str) -> Option<f64> {
 
 /// Memory of a PostgreSQL server in MiB, what its processes share counted once.
 pub(crate) fn memory_of_server(postmaster: u32) -> Outcome<f64> {
-    let entries = fs::read_dir("/proc").context(|| "list /proc".to_owned())?.flatten();
-    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let of_server =
-        ids.filter(|id| *id == postmaster || ProcessStatus::of(*id).is_ok_and(|status| status.parent == postmaster));
+    let of_server = children_of(postmaster)?.map(|(id, _)| id).chain([postmaster]);
     let shares = of_server.filter_map(|id| fs::read_to_string(format!("/proc/{id}/smaps_rollup")).ok());
     Ok(shares.filter_map(|text| mebibytes(&text, "Pss:")).sum())
 }
 
-/// The machine's load average over the last minute.
 pub(crate) fn load1() -> Outcome<f64> {
     let text = fs::read_to_string("/proc/loadavg").context(|| "read /proc/loadavg".to_owned())?;
     let first = text.split(' ').next().and_then(|word| word.parse().ok());

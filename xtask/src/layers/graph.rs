@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::table::Excused;
+use super::rules::Excused;
 use crate::failure::{Failure, Outcome};
 
 /// What one package depends on, directly and through others. Crates are known by name; versions do not matter here.
@@ -12,26 +12,32 @@ pub(crate) struct Closure {
     edges: BTreeMap<String, BTreeSet<String>>,
 }
 
+/// What each line of `cargo tree --prefix depth --format ' …'` says, behind what the crate that depends on it says: lines like `2 time v0.3.55`, depth
+/// first. A crate that comes up again is marked `(*)` and its dependencies are not repeated, so no edge is lost.
+pub(crate) fn edges(text: &str) -> Outcome<Vec<(Option<&str>, &str)>> {
+    let (mut path, mut edges): (Vec<&str>, Vec<_>) = (Vec::new(), Vec::new());
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let read = line.split_once(' ').and_then(|(depth, what)| Some((depth.parse::<usize>().ok()?, what)));
+        let (depth, what) = read.filter(|(depth, _)| *depth <= path.len()).ok_or_else(|| {
+            Failure::new(format!("cargo tree printed a line this tool does not understand: `{line}`"))
+        })?;
+        path.truncate(depth);
+        edges.push((path.last().copied(), what));
+        path.push(what);
+    }
+    if edges.is_empty() { Err(Failure::new("cargo tree printed nothing")) } else { Ok(edges) }
+}
+
 impl Closure {
-    /// Reads the output of `cargo tree --prefix depth --format ' {p}'`: lines like `2 time v0.3.55`, depth first.
-    /// A crate that comes up again is marked `(*)` and its dependencies are not repeated, so no edge is lost.
+    /// Reads what [`edges`] reads, of a tree with one root.
     pub(crate) fn parse(text: &str) -> Outcome<Self> {
-        let mut path: Vec<&str> = Vec::new();
+        let lines = edges(text)?;
+        let name = |what: &str| what.split(' ').next().unwrap_or_default().to_owned();
         let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            let mut words = line.split_whitespace();
-            let depth = words.next().and_then(|word| word.parse::<usize>().ok());
-            let (Some(depth), Some(name)) = (depth.filter(|depth| *depth <= path.len()), words.next()) else {
-                return Err(Failure::new(format!("cargo tree printed a line this tool does not understand: `{line}`")));
-            };
-            path.truncate(depth);
-            if let Some(parent) = path.last() {
-                edges.entry((*parent).to_owned()).or_default().insert(name.to_owned());
-            }
-            path.push(name);
+        for (parent, what) in &lines {
+            edges.entry(parent.map(name).unwrap_or_default()).or_default().insert(name(what));
         }
-        let root = path.first().ok_or_else(|| Failure::new("cargo tree printed nothing"))?;
-        Ok(Self { root: (*root).to_owned(), edges })
+        Ok(Self { root: name(lines[0].1), edges })
     }
 
     /// Every crate that is reached without following an excused edge, with the shortest way to it (the crate included).

@@ -1,17 +1,15 @@
 //! `cargo xtask layers`: the architecture as a test. Compares every package with `layers.toml`.
 
-mod graph;
+pub(crate) mod graph;
 mod names;
 mod packages;
 mod rules;
-mod table;
 pub(crate) mod workspace;
 
 use crate::command::workspace_root;
 use crate::failure::{Failure, Outcome};
-use table::Table;
+use rules::Table;
 
-/// Fails with every violation there is, each with what to change.
 pub(crate) fn check() -> Outcome<()> {
     let root = workspace_root();
     let table = Table::read(&root)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use super::table::SharedName;
+use super::rules::SharedName;
 use super::workspace::Package;
 use crate::failure::{Context, Outcome};
 
@@ -87,12 +87,8 @@ mod tests {
     fn a_second_owner_is_told() {
         let package = |name: &str| Package {
             name: name.to_owned(),
-            version: "0.1.0".to_owned(),
             folder: format!("crates/domain/{name}").into(),
-            declares: Vec::new(),
-            tests_with: Vec::new(),
-            is_private: true,
-            examples: Vec::new(),
+            ..Package::default()
         };
         let root = std::env::temp_dir().join(format!("dropin-public-names-{}", std::process::id()));
         for name in ["a", "b"] {

@@ -24,7 +24,7 @@ pub(crate) fn check_package(root: &Path, package: &Package) -> Outcome<Vec<Strin
         violations.push(format!("its folder must be called `{wished}`"));
     }
     let is_domain = package.folder.starts_with("crates/domain");
-    match (is_domain, package.is_private) {
+    match (is_domain, package.is_private()) {
         (false, false) => violations.push("add `publish.workspace = true`: it is not for a registry".to_owned()),
         (true, true) => violations.push("take `publish.workspace = true` out: other teams import it".to_owned()),
         _ => {}

@@ -1,16 +1,89 @@
-//! The comparison: what is, against what layers.toml allows. Every violation says what to change.
+//! What `layers.toml` allows, and the comparison of what is with it. Every violation says what to change.
 
 use std::path::Path;
 
+use serde::Deserialize;
+
 use super::graph::Closure;
-use super::table::{Layer, Table, matches};
 use super::workspace::Package;
+use crate::failure::{Context, Outcome};
 
 /// Features that change what numbers mean, for the whole program, as soon as one crate turns them on.
 const BANNED_FEATURES: [(&str, &str, &str); 2] = [
     ("serde_json", "arbitrary_precision", "it changes how every number in the program is read"),
     ("bigdecimal", "serde-json", "it turns serde_json/arbitrary_precision on; amounts are written by dropin-wire"),
 ];
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Table {
+    pub(crate) layer: Vec<Layer>,
+    pub(crate) only: Vec<Only>,
+    pub(crate) excused: Vec<Excused>,
+    #[serde(default)]
+    pub(crate) shared: Vec<SharedName>,
+}
+
+/// Names of public items that several packages may have.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SharedName {
+    pub(crate) names: Vec<String>,
+    /// What they mean in each of them.
+    pub(crate) reason: String,
+}
+
+/// A group of packages with the same rights.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Layer {
+    pub(crate) name: String,
+    /// Packages at or below this folder belong here, unless a longer folder claims them.
+    pub(crate) folder: String,
+    /// Layers and single packages that may be in the closure.
+    pub(crate) sees: Vec<String>,
+    /// Foreign crates that may not be in the closure; a trailing `*` matches any ending.
+    pub(crate) forbids: Vec<String>,
+}
+
+/// A foreign crate that only the owners may declare.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Only {
+    #[serde(rename = "crate")]
+    pub(crate) name: String,
+    pub(crate) owners: Vec<String>,
+    pub(crate) reason: String,
+}
+
+/// Edges between foreign crates that are not followed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Excused {
+    pub(crate) from: String,
+    pub(crate) to: Vec<String>,
+    pub(crate) reason: String,
+}
+
+impl Table {
+    /// Reads the table from the root of the workspace.
+    pub(crate) fn read(root: &Path) -> Outcome<Self> {
+        let path = root.join("layers.toml");
+        let text = std::fs::read_to_string(&path).context(|| format!("read {}", path.display()))?;
+        toml::from_str(&text).context(|| format!("understand {}", path.display()))
+    }
+
+    /// The layer of a package by its folder (relative to the root): the longest one that matches.
+    pub(crate) fn layer_of(&self, folder: &Path) -> Option<&Layer> {
+        let matching = self.layer.iter().filter(|layer| folder.starts_with(&layer.folder));
+        matching.max_by_key(|layer| layer.folder.len())
+    }
+}
+
+/// Whether `name` is what `pattern` means.
+fn matches(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |start| name.starts_with(start))
+}
 
 /// Compares one package's closure with the rights of its layer.
 pub(crate) fn check_closure(table: &Table, packages: &[Package], package: &Package, closure: &Closure) -> Vec<String> {
@@ -49,7 +122,7 @@ fn sees(table: &Table, layer: &Layer, other: &Package) -> bool {
 pub(crate) fn check_owners(table: &Table, packages: &[Package]) -> Vec<String> {
     let mut violations = Vec::new();
     for rule in &table.only {
-        let declaring = packages.iter().filter(|package| package.declares.contains(&rule.name));
+        let declaring = packages.iter().filter(|package| package.declares(&rule.name));
         for package in declaring.filter(|package| !rule.owners.contains(&package.name)) {
             violations.push(format!(
                 "{} declares {}, which only {} may: {}",
@@ -106,6 +179,7 @@ pub(crate) fn check_features(features: &[(String, String)]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::workspace::Dependency;
 
     const TABLE: &str = r#"
         [[layer]]
@@ -133,16 +207,9 @@ mod tests {
     }
 
     fn package(name: &str, folder: &str, declares: &[&str]) -> Package {
-        let declares = declares.iter().map(|name| (*name).to_owned()).collect();
-        Package {
-            name: name.to_owned(),
-            version: "0.1.0".to_owned(),
-            folder: folder.into(),
-            declares,
-            tests_with: Vec::new(),
-            is_private: true,
-            examples: Vec::new(),
-        }
+        let owned = |name: &&str| Dependency { name: (*name).to_owned(), kind: None };
+        let dependencies = declares.iter().map(owned).collect();
+        Package { name: name.to_owned(), folder: folder.into(), dependencies, ..Package::default() }
     }
 
     fn workspace() -> Vec<Package> {

@@ -8,77 +8,66 @@ use super::graph::Closure;
 use crate::command::{captured, cargo, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 
-/// One package of the workspace.
-#[derive(Debug)]
+/// One package of the workspace, as `cargo metadata` tells of it.
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) version: String,
     /// Relative to the root of the workspace.
+    #[serde(rename = "manifest_path")]
     pub(crate) folder: PathBuf,
-    /// Names of the crates it declares as normal dependencies.
-    pub(crate) declares: Vec<String>,
-    /// Names of the crates that only its tests and its build depend on.
-    pub(crate) tests_with: Vec<String>,
-    /// Whether cargo would refuse to publish it.
-    pub(crate) is_private: bool,
-    /// Its example programs.
-    pub(crate) examples: Vec<String>,
+    pub(crate) publish: Option<Vec<String>>,
+    pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
 }
 
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<MetadataPackage>,
+/// A crate that a package declares; one without a kind is needed to run.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    pub(crate) kind: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct MetadataPackage {
-    name: String,
-    version: String,
-    manifest_path: PathBuf,
-    publish: Option<Vec<String>>,
-    dependencies: Vec<MetadataDependency>,
-    targets: Vec<MetadataTarget>,
-}
-
-#[derive(Deserialize)]
-struct MetadataTarget {
+#[derive(Debug, Deserialize)]
+pub(crate) struct Target {
     name: String,
     kind: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct MetadataDependency {
-    name: String,
-    kind: Option<String>,
+impl Package {
+    /// Whether the crate runs with that one.
+    pub(crate) fn declares(&self, name: &str) -> bool {
+        self.dependencies.iter().any(|dependency| dependency.kind.is_none() && dependency.name == name)
+    }
+
+    /// Whether cargo would refuse to publish it.
+    pub(crate) fn is_private(&self) -> bool {
+        self.publish.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    /// Its example programs.
+    pub(crate) fn examples(&self) -> impl Iterator<Item = &str> {
+        let examples = self.targets.iter().filter(|target| target.kind.iter().any(|kind| kind == "example"));
+        examples.map(|target| target.name.as_str())
+    }
 }
 
 /// Every package of the workspace. Only facts of single manifests are taken from `cargo metadata`: its resolved graph
 /// is unified over the whole workspace and would show edges that a package alone does not have.
 pub(crate) fn packages() -> Outcome<Vec<Package>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
     let text = captured(cargo().args(["metadata", "--no-deps", "--format-version", "1"]))?;
-    let metadata: Metadata = serde_json::from_str(&text).context(|| "understand cargo metadata".to_owned())?;
-    let root = workspace_root();
-    metadata.packages.into_iter().map(|package| package_of(package, &root)).collect()
-}
-
-fn package_of(package: MetadataPackage, root: &Path) -> Outcome<Package> {
-    let folder = package.manifest_path.parent().and_then(|folder| folder.strip_prefix(root).ok());
-    let folder =
-        folder.ok_or_else(|| Failure::new(format!("{} is outside of the workspace's folder", package.name)))?;
-    let (normal, other): (Vec<_>, Vec<_>) =
-        package.dependencies.into_iter().partition(|dependency| dependency.kind.is_none());
-    let is_example = |target: &MetadataTarget| target.kind.iter().any(|kind| kind == "example");
-    let examples = package.targets.into_iter().filter(is_example).map(|target| target.name).collect();
-    let names = |all: Vec<MetadataDependency>| all.into_iter().map(|dependency| dependency.name).collect();
-    Ok(Package {
-        name: package.name,
-        version: package.version,
-        folder: folder.to_path_buf(),
-        declares: names(normal),
-        tests_with: names(other),
-        is_private: package.publish.is_some_and(|registries| registries.is_empty()),
-        examples,
-    })
+    let Metadata { mut packages } = serde_json::from_str(&text).context(|| "understand cargo metadata".to_owned())?;
+    for package in &mut packages {
+        let folder = package.folder.parent().and_then(|folder| folder.strip_prefix(workspace_root()).ok());
+        let folder = folder.map(Path::to_path_buf);
+        package.folder =
+            folder.ok_or_else(|| Failure::new(format!("{} is outside of the workspace's folder", package.name)))?;
+    }
+    Ok(packages)
 }
 
 /// The real closure of one package built alone. Procedural macros run at build time and are left out.

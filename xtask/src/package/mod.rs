@@ -23,7 +23,6 @@ pub(crate) struct Options {
     semver: Option<String>,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let packages = layers::domain_packages()?;
     if let Some(commit) = &options.semver {
@@ -86,7 +85,7 @@ fn forget_built(built: &Path, packages: &[Package]) -> Outcome<()> {
 
 /// An example fails when what it shows is no longer true.
 fn run_examples(package: &Package) -> Outcome<()> {
-    package.examples.iter().try_for_each(|example| {
+    package.examples().try_for_each(|example| {
         let mut command = cargo();
         command.args(["run", "--quiet", "--all-features", "--package", &package.name, "--example", example]);
         finished(command.stdout(std::process::Stdio::null()))

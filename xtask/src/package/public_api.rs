@@ -80,7 +80,6 @@ fn record_of(package: &Package) -> PathBuf {
     workspace_root().join(&package.folder).join(RECORD)
 }
 
-/// Where the tool is installed.
 fn folder() -> PathBuf {
     target_folder().join(TOOL)
 }

@@ -5,18 +5,31 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::license;
-use super::tree::{Package, Tree};
+use super::tree::{Id, Package, Tree};
 use crate::failure::{Context, Failure, Outcome};
 
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// What deny.toml says.
-#[derive(Debug)]
+#[derive(Debug, Deserialize)]
 pub(super) struct Rules {
-    /// The target that dependencies are resolved for.
-    pub(super) target: String,
-    licenses: Vec<String>,
-    bans: Vec<Ban>,
+    graph: Graph,
+    licenses: Licenses,
+    bans: Bans,
+}
+
+#[derive(Debug, Deserialize)]
+struct Graph {
+    targets: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Licenses {
+    allow: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Bans {
+    deny: Vec<Ban>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -27,48 +40,24 @@ struct Ban {
     reason: String,
 }
 
-#[derive(Deserialize)]
-struct File {
-    graph: Graph,
-    licenses: Licenses,
-    bans: Bans,
-}
-
-#[derive(Deserialize)]
-struct Graph {
-    targets: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Licenses {
-    allow: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Bans {
-    deny: Vec<Ban>,
-}
-
 impl Rules {
-    /// Reads deny.toml.
     pub(super) fn read(root: &Path) -> Outcome<Self> {
         let file = root.join("deny.toml");
         let text = std::fs::read_to_string(&file).context(|| format!("read {}", file.display()))?;
-        Self::parse(&text)
+        toml::from_str(&text).context(|| "understand deny.toml".to_owned())
     }
 
-    fn parse(text: &str) -> Outcome<Self> {
-        let File { graph, licenses, bans } = toml::from_str(text).context(|| "understand deny.toml".to_owned())?;
-        let target =
-            graph.targets.into_iter().next().ok_or_else(|| Failure::new("deny.toml names no target in [graph]"))?;
-        Ok(Self { target, licenses: licenses.allow, bans: bans.deny })
+    /// The target that dependencies are resolved for.
+    pub(super) fn target(&self) -> Outcome<&str> {
+        let first = self.graph.targets.first().map(String::as_str);
+        first.ok_or_else(|| Failure::new("deny.toml names no target in [graph]"))
     }
 }
 
 /// Everything that breaks a rule, each with what to do.
 pub(super) fn violations(rules: &Rules, tree: &Tree) -> Vec<String> {
     let mut all: Vec<_> = tree.packages.values().flat_map(|package| of_package(rules, package)).collect();
-    all.extend(rules.bans.iter().flat_map(|ban| of_ban(ban, tree)));
+    all.extend(rules.bans.deny.iter().flat_map(|ban| of_ban(ban, tree)));
     all
 }
 
@@ -77,7 +66,7 @@ fn of_package(rules: &Rules, package: &Package) -> Vec<String> {
     let name = format!("{} {}", package.name, package.version);
     let mut violations = Vec::new();
     match &package.license {
-        Some(expression) if license::is_allowed(expression, &rules.licenses) => {}
+        Some(expression) if license::is_allowed(expression, &rules.licenses.allow) => {}
         Some(expression) => {
             violations.push(format!("{name} is under {expression}: replace it, or allow that license in deny.toml"))
         }
@@ -93,8 +82,8 @@ fn of_package(rules: &Rules, package: &Package) -> Vec<String> {
 }
 
 fn of_ban(ban: &Ban, tree: &Tree) -> Vec<String> {
-    let banned = |id: &String| tree.packages.get(id).is_some_and(|package| package.name == ban.name);
-    let users = tree.packages.values().filter(|user| user.normal.iter().chain(&user.build).any(banned));
+    let banned = |(name, _): &Id| *name == ban.name;
+    let users = tree.packages.values().filter(|user| user.needs.iter().any(banned));
     let others = users.filter(|user| !ban.wrappers.contains(&user.name));
     others.map(|user| format!("{} may not depend on {}: {}", user.name, ban.name, ban.reason)).collect()
 }
@@ -113,22 +102,12 @@ mod tests {
 
     fn found(license: &str, source: &str, checksum: &str, user: &str) -> Vec<String> {
         let rules = "[graph]\ntargets = ['t']\n[licenses]\nallow = ['MIT']\n[bans]\ndeny = [{ name = 'crate', wrappers = ['owner'], reason = 'no' }]";
-        let metadata = serde_json::json!({
-            "packages": [
-                {"id": "u", "name": user, "version": "1.0.0", "license": "MIT", "source": null},
-                {"id": "c", "name": "crate", "version": "1.2.3", "license": license, "source": source},
-                {"id": "t", "name": "for-tests", "version": "1.0.0", "license": "GPL-3.0", "source": source},
-            ],
-            "resolve": {"nodes": [
-                {"id": "u", "deps": [
-                    {"pkg": "c", "dep_kinds": [{"kind": null}]}, {"pkg": "t", "dep_kinds": [{"kind": "dev"}]},
-                ]},
-                {"id": "c", "deps": []}, {"id": "t", "deps": []},
-            ]},
-            "workspace_members": ["u"],
-        });
-        let lock = format!("[[package]]\nname = 'crate'\nversion = '1.2.3'\n{checksum}\n");
-        violations(&Rules::parse(rules).unwrap(), &Tree::parse(&metadata.to_string(), &lock).unwrap())
+        let tree = format!("0 {user} v1.0.0 (/house)\tMIT\n1 crate v1.2.3\t{license}\n1 crate v1.2.3\t{license} (*)\n");
+        let lock = format!(
+            "[[package]]\nname = '{user}'\nversion = '1.0.0'\n\
+             [[package]]\nname = 'crate'\nversion = '1.2.3'\nsource = '{source}'\n{checksum}\n"
+        );
+        violations(&toml::from_str(rules).unwrap(), &Tree::parse(&lock, &tree, &tree).unwrap())
     }
 
     #[test]
@@ -139,6 +118,7 @@ mod tests {
             (found("GPL-3.0", REGISTRY, sum, "owner"), "is under GPL-3.0"),
             (found("MIT", "git+https://example.com/crate", sum, "owner"), "comes from git"),
             (found("MIT", REGISTRY, "", "owner"), "no checksum"),
+            (found("", REGISTRY, sum, "owner"), "names no license"),
             (found("MIT", REGISTRY, sum, "stranger"), "stranger may not depend on crate: no"),
         ] {
             assert_eq!(found.len(), 1, "{found:?}");

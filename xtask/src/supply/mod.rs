@@ -13,7 +13,6 @@ use crate::failure::{Context, Failure, Outcome};
 use check::Rules;
 use tree::Tree;
 
-/// The programs that are shipped.
 const SHIPPED: [&str; 9] = [
     "dropin",
     "session-api",
@@ -29,7 +28,7 @@ const SHIPPED: [&str; 9] = [
 /// Holds licenses, sources and bans against deny.toml. Needs no network and no tool but cargo.
 pub(crate) fn check() -> Outcome<()> {
     let rules = Rules::read(&workspace_root())?;
-    let tree = Tree::read(&rules.target)?;
+    let tree = Tree::read(rules.target()?)?;
     let violations = check::violations(&rules, &tree);
     if violations.is_empty() {
         println!("{} packages keep the rules of deny.toml: licenses, sources, bans", tree.packages.len());
@@ -68,7 +67,7 @@ pub(crate) fn deny() -> Outcome<()> {
 pub(crate) fn write(file: Option<PathBuf>) -> Outcome<()> {
     let file = file.unwrap_or_else(|| target_folder().join("sbom/dropin.cdx.json"));
     let rules = Rules::read(&workspace_root())?;
-    let text = sbom::document(&Tree::read(&rules.target)?, &SHIPPED)?;
+    let text = sbom::document(&Tree::read(rules.target()?)?, &SHIPPED)?;
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).context(|| format!("make {}", folder.display()))?;
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::license;
-use super::tree::{Package, Tree};
+use super::tree::{Id, Package, Tree};
 use crate::failure::{Context, Failure, Outcome};
 
 /// The document about `programs`: each package that one of them needs to run, with its version, license, hash and what it needs itself.
@@ -13,13 +13,13 @@ pub(super) fn document(tree: &Tree, programs: &[&str]) -> Outcome<String> {
     if roots.len() != programs.len() {
         return Err(Failure::new(format!("the workspace has not all of the programs {}", programs.join(", "))));
     }
-    let needed = tree.closure(roots.clone(), |package| package.normal.iter().cloned().collect());
-    let of = |id: &String| tree.packages.get(id).map(reference);
+    let needed = tree.running(roots.clone());
+    let of = |id: &Id| tree.packages.get(id).map(reference);
     let components: Vec<_> =
         needed.iter().filter_map(|id| tree.packages.get(id)).map(|one| component(one, is_program(one))).collect();
     let edges = needed.iter().filter_map(|id| {
         let package = tree.packages.get(id)?;
-        let on: Vec<_> = package.normal.iter().filter(|id| needed.contains(*id)).filter_map(of).collect();
+        let on: Vec<_> = package.runs_with.iter().filter_map(of).collect();
         Some(json!({"ref": reference(package), "dependsOn": on}))
     });
     let programs: Vec<_> = roots.iter().filter_map(of).collect();
@@ -81,7 +81,7 @@ mod tests {
     /// The members that CycloneDX 1.5 requires, in its forms, and references that lead somewhere.
     #[test]
     fn the_sbom_is_cyclonedx_and_names_everything_that_the_programs_are_made_of() {
-        let tree = Tree::read(&Rules::read(&workspace_root()).unwrap().target).unwrap();
+        let tree = Tree::read(Rules::read(&workspace_root()).unwrap().target().unwrap()).unwrap();
         let text = document(&tree, &SHIPPED).unwrap();
         assert_eq!(document(&tree, &SHIPPED).unwrap(), text, "the same each time");
         let bom: Value = serde_json::from_str(&text).unwrap();

@@ -5,181 +5,99 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 
 use crate::command::{captured, cargo, workspace_root};
-use crate::failure::{Context, Outcome};
+use crate::failure::{Context, Failure, Outcome};
+use crate::layers::graph::edges;
 
-/// One package.
-#[derive(Debug, Clone)]
+/// Name and version.
+pub(super) type Id = (String, String);
+
+/// What Cargo.lock and `cargo tree` say of a package.
+#[derive(Debug, Deserialize)]
 pub(super) struct Package {
     pub(super) name: String,
     pub(super) version: String,
-    /// As its manifest says it.
-    pub(super) license: Option<String>,
     /// Where it comes from; `None` for packages of the workspace.
     pub(super) source: Option<String>,
-    /// SHA-256 of what the registry gave, in hexadecimal digits, from Cargo.lock.
+    /// SHA-256 of what the registry gave, in hexadecimal digits.
     pub(super) checksum: Option<String>,
-    /// Ids of what it needs to run, and to be built.
-    pub(super) normal: BTreeSet<String>,
-    pub(super) build: BTreeSet<String>,
+    /// As its manifest says it.
+    #[serde(skip)]
+    pub(super) license: Option<String>,
+    /// What it needs to run.
+    #[serde(skip)]
+    pub(super) runs_with: BTreeSet<Id>,
+    /// The same, and what it needs to be built.
+    #[serde(skip)]
+    pub(super) needs: BTreeSet<Id>,
 }
 
-/// All packages that somebody in the workspace needs for more than tests, by cargo's ids.
+/// All packages that somebody in the workspace needs for more than tests.
 #[derive(Debug)]
 pub(super) struct Tree {
-    pub(super) packages: BTreeMap<String, Package>,
-}
-
-#[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<MetadataPackage>,
-    resolve: Resolve,
-    workspace_members: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct MetadataPackage {
-    id: String,
-    name: String,
-    version: String,
-    license: Option<String>,
-    source: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Resolve {
-    nodes: Vec<Node>,
-}
-
-#[derive(Deserialize)]
-struct Node {
-    id: String,
-    deps: Vec<Dependency>,
-}
-
-#[derive(Deserialize)]
-struct Dependency {
-    pkg: String,
-    dep_kinds: Vec<Kind>,
-}
-
-#[derive(Deserialize)]
-struct Kind {
-    kind: Option<String>,
+    pub(super) packages: BTreeMap<Id, Package>,
 }
 
 #[derive(Deserialize)]
 struct Lock {
-    package: Vec<Locked>,
-}
-
-#[derive(Deserialize)]
-struct Locked {
-    name: String,
-    version: String,
-    checksum: Option<String>,
+    package: Vec<Package>,
 }
 
 impl Tree {
     /// What cargo resolves for `target`. Features are those of the whole workspace, so that the list is never too short.
     pub(super) fn read(target: &str) -> Outcome<Self> {
-        let metadata =
-            captured(cargo().args(["metadata", "--locked", "--format-version", "1", "--filter-platform", target]))?;
+        let tree = |edges: &str| {
+            let mut tree = cargo();
+            tree.args(["tree", "--locked", "--workspace", "--target", target, "--edges", edges]);
+            captured(tree.args(["--prefix", "depth", "--format", " {p}\t{l}"]))
+        };
         let lock = workspace_root().join("Cargo.lock");
         let lock = std::fs::read_to_string(&lock).context(|| format!("read {}", lock.display()))?;
-        let built = captured(cargo().args([
-            "tree",
-            "--locked",
-            "--workspace",
-            "--target",
-            target,
-            "--edges",
-            "normal,build",
-            "--prefix",
-            "none",
-            "--format",
-            "{p}",
-        ]))?;
-        let mut tree = Self::parse(&metadata, &lock)?;
-        tree.retain_built(&built);
-        Ok(tree)
+        Self::parse(&lock, &tree("normal,build")?, &tree("normal")?)
     }
 
-    /// Keeps the packages that `cargo tree` lists. The metadata name optional ones too that another one's features mention and nobody turns on.
-    fn retain_built(&mut self, listed: &str) {
-        let of_line = |line: &str| {
-            let mut words = line.split_whitespace();
-            Some((words.next()?.to_owned(), words.next()?.trim_start_matches('v').to_owned()))
-        };
-        let built: BTreeSet<_> = listed.lines().filter_map(of_line).collect();
-        self.packages.retain(|_, package| built.contains(&(package.name.clone(), package.version.clone())));
-    }
-
-    pub(super) fn parse(metadata: &str, lock: &str) -> Outcome<Self> {
-        let metadata: Metadata = serde_json::from_str(metadata).context(|| "understand cargo metadata".to_owned())?;
-        let lock: Lock = toml::from_str(lock).context(|| "understand Cargo.lock".to_owned())?;
-        let checksums: BTreeMap<_, _> =
-            lock.package.into_iter().map(|one| ((one.name, one.version), one.checksum)).collect();
-        let mut packages: BTreeMap<_, _> = metadata
-            .packages
-            .into_iter()
-            .map(|one| {
-                let checksum = checksums.get(&(one.name.clone(), one.version.clone())).cloned().flatten();
-                let MetadataPackage { id, name, version, license, source } = one;
-                let (normal, build) = (BTreeSet::new(), BTreeSet::new());
-                (id, Package { name, version, license, source, checksum, normal, build })
-            })
-            .collect();
-        for node in metadata.resolve.nodes {
-            let Some(package) = packages.get_mut(&node.id) else { continue };
-            for dependency in node.deps {
-                let is = |wanted: Option<&str>| dependency.dep_kinds.iter().any(|kind| kind.kind.as_deref() == wanted);
-                if is(None) {
-                    package.normal.insert(dependency.pkg.clone());
-                }
-                if is(Some("build")) {
-                    package.build.insert(dependency.pkg);
-                }
+    /// `needed`: what `cargo tree` prints with the edges to what is needed to build, `running`: without them.
+    pub(super) fn parse(lock: &str, needed: &str, running: &str) -> Outcome<Self> {
+        let Lock { package } = toml::from_str(lock).context(|| "understand Cargo.lock".to_owned())?;
+        let mut locked: BTreeMap<Id, Package> =
+            package.into_iter().map(|one| ((one.name.clone(), one.version.clone()), one)).collect();
+        let mut packages = BTreeMap::new();
+        for (parent, what) in edges(needed)? {
+            let (id, license) = read(what)?;
+            if let Some(package) = locked.remove(&id) {
+                packages.insert(id.clone(), Package { license, ..package });
+            }
+            let parent = parent.map(read).transpose()?.and_then(|(parent, _)| packages.get_mut(&parent));
+            parent.into_iter().for_each(|parent| parent.needs.extend([id.clone()]));
+            if !packages.contains_key(&id) {
+                return Err(Failure::new(format!("Cargo.lock does not name {} {}", id.0, id.1)));
             }
         }
-        let mut tree = Self { packages };
-        let needed =
-            tree.closure(metadata.workspace_members, |package| package.normal.union(&package.build).cloned().collect());
-        tree.packages.retain(|id, _| needed.contains(id));
-        Ok(tree)
+        for (parent, what) in edges(running)? {
+            let parent = parent.map(read).transpose()?.and_then(|(parent, _)| packages.get_mut(&parent));
+            parent.map(|parent| read(what).map(|(id, _)| parent.runs_with.insert(id))).transpose()?;
+        }
+        Ok(Self { packages })
     }
 
-    /// Ids of everything that the packages with these ids need by `edges`, themselves included.
-    pub(super) fn closure(&self, roots: Vec<String>, edges: impl Fn(&Package) -> Vec<String>) -> BTreeSet<String> {
-        let (mut found, mut open) = (BTreeSet::new(), roots);
-        while let Some(id) = open.pop() {
+    /// Everything that these packages need to run, themselves included.
+    pub(super) fn running(&self, mut roots: Vec<Id>) -> BTreeSet<Id> {
+        let mut found = BTreeSet::new();
+        while let Some(id) = roots.pop() {
             if let Some(package) = self.packages.get(&id)
                 && found.insert(id)
             {
-                open.extend(edges(package));
+                roots.extend(package.runs_with.iter().cloned());
             }
         }
         found
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_nobody_turns_on_is_no_part() {
-        let package = |name: &str| Package {
-            name: name.to_owned(),
-            version: "1.2.3".to_owned(),
-            license: None,
-            source: None,
-            checksum: None,
-            normal: BTreeSet::new(),
-            build: BTreeSet::new(),
-        };
-        let packages = ["used", "optional", "own"].map(|name| (name.to_owned(), package(name))).into();
-        let mut tree = Tree { packages };
-        tree.retain_built("own v1.2.3 (/house/own)\nused v1.2.3 (*)\noptional v1.0.0\n");
-        assert_eq!(tree.packages.keys().collect::<Vec<_>>(), ["own", "used"]);
-    }
+/// Reads "name v1.2.3 (more)\tlicense (*)".
+fn read(what: &str) -> Outcome<(Id, Option<String>)> {
+    let (package, license) = what.trim_end_matches(" (*)").split_once('\t').unwrap_or((what, ""));
+    let mut words = package.split(' ');
+    let id = words.next().zip(words.next().and_then(|word| word.strip_prefix('v')));
+    let (name, version) = id.ok_or_else(|| Failure::new(format!("cargo tree names no version: `{what}`")))?;
+    Ok(((name.to_owned(), version.to_owned()), Some(license.to_owned()).filter(|license| !license.is_empty())))
 }

@@ -147,7 +147,7 @@ fn packages_of(file: &str, packages: &[Package]) -> BTreeSet<String> {
 /// These packages, those that are built from them, and those whose tests are.
 fn dependents(mut built: BTreeSet<String>, packages: &[Package]) -> BTreeSet<String> {
     loop {
-        let uses = |package: &&Package| package.declares.iter().any(|name| built.contains(name));
+        let uses = |package: &&Package| built.iter().any(|name| package.declares(name));
         let more: Vec<String> =
             packages.iter().filter(uses).map(|one| one.name.clone()).filter(|name| !built.contains(name)).collect();
         if more.is_empty() {
@@ -156,7 +156,7 @@ fn dependents(mut built: BTreeSet<String>, packages: &[Package]) -> BTreeSet<Str
         built.extend(more);
     }
     let tests = |package: &&Package| {
-        package.tests_with.iter().any(|name| built.contains(name))
+        package.dependencies.iter().any(|dependency| built.contains(&dependency.name))
             || package.name == E2E && packages.iter().any(|one| is_program(one) && built.contains(&one.name))
     };
     let tested: Vec<String> = packages.iter().filter(tests).map(|one| one.name.clone()).collect();
@@ -172,18 +172,14 @@ fn git(arguments: &[&str]) -> Outcome<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layers::workspace::Dependency;
 
     fn package(name: &str, folder: &str, declares: &[&str], tests_with: &[&str]) -> Package {
-        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Package {
-            name: name.to_owned(),
-            version: "0.1.0".to_owned(),
-            folder: folder.into(),
-            declares: owned(declares),
-            tests_with: owned(tests_with),
-            is_private: true,
-            examples: Vec::new(),
-        }
+        let declares = declares.iter().map(|name| (*name, None));
+        let tests_with = tests_with.iter().map(|name| (*name, Some("dev".to_owned())));
+        let dependency = |(name, kind): (&str, _)| Dependency { name: name.to_owned(), kind };
+        let dependencies = declares.chain(tests_with).map(dependency).collect();
+        Package { name: name.to_owned(), folder: folder.into(), dependencies, ..Package::default() }
     }
 
     fn sample_workspace() -> Vec<Package> {

@@ -23,24 +23,19 @@ pub(crate) fn summary(free: Option<u64>) -> String {
 
 /// What to say before the first stage, if it may become tight.
 pub(crate) fn warning(free: u64) -> Option<String> {
-    (free < RECOMMENDED_FREE_BYTES).then(|| {
-        format!(
-            "only {} free where cargo builds; a run from nothing writes up to {}. `cargo clean`, or CARGO_INCREMENTAL=0, makes room",
-            gigabytes(free),
-            gigabytes(RECOMMENDED_FREE_BYTES)
-        )
-    })
+    told(free, RECOMMENDED_FREE_BYTES, "`cargo clean`, or CARGO_INCREMENTAL=0, makes room")
 }
 
 /// What to add to a failure, if the disk may be its cause.
 pub(crate) fn advice(free: u64) -> Option<String> {
-    (free < MIN_FREE_BYTES).then(|| {
-        format!(
-            "only {} free where cargo builds: the disk may be what failed. `cargo clean` makes room; a run from nothing writes up to {}",
-            gigabytes(free),
-            gigabytes(RECOMMENDED_FREE_BYTES)
-        )
-    })
+    told(free, MIN_FREE_BYTES, "the disk may be what failed, and `cargo clean` makes room")
+}
+
+fn told(free: u64, least: u64, advice: &str) -> Option<String> {
+    let (shown, wanted) = (gigabytes(free), gigabytes(RECOMMENDED_FREE_BYTES));
+    let told =
+        || format!("only {shown} free where cargo builds, and a run from nothing writes up to {wanted}: {advice}");
+    (free < least).then(told)
 }
 
 fn gigabytes(bytes: u64) -> String {

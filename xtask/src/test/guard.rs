@@ -8,9 +8,9 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::processes::{MARKER_VARIABLE, Wanted};
 use crate::failure::{Context, Failure, Outcome};
 use crate::postgres::{self, Server};
+use crate::processes::{MARKER_VARIABLE, Wanted};
 
 /// The task name under which this tool starts itself as the guard.
 pub(crate) const TASK: &str = "guard";

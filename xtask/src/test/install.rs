@@ -10,14 +10,25 @@ use crate::command::{captured, cargo, finished, rendered, succeeds, workspace_ro
 use crate::failure::{Context, Failure, Outcome};
 use crate::{fuzz, history, package, postgres};
 
-/// The folders with a package.json; each gets exactly what its package-lock.json names.
-pub(crate) const NPM_FOLDERS: [&str; 3] =
-    ["crates/browser", "tests/browser", "crates/adapters/webhook-client/tests/official"];
+/// What it is, whether it is there, and what installs it.
+type Tool = (&'static str, fn() -> bool, fn() -> Outcome<()>);
+
+/// What npm, pip and cargo bring, in exactly the versions that committed files name.
+pub(crate) const TOOLS: [Tool; 6] = [
+    ("schemathesis", || fuzz::lock().is_installed(), || fuzz::install().map(drop)),
+    ("the history of exchange rates", || history::lock().is_installed(), history::install),
+    ("node_modules of crates/browser", || npm_lock(NPM[0]).is_installed(), || install_with_npm(NPM[0])),
+    ("node_modules of tests/browser", || npm_lock(NPM[1]).is_installed(), || install_with_npm(NPM[1])),
+    ("node_modules of the webhook client", || npm_lock(NPM[2]).is_installed(), || install_with_npm(NPM[2])),
+    ("cargo-public-api", package::public_api::is_installed, package::public_api::install),
+];
+
+/// The folders with a package.json.
+const NPM: [&str; 3] = ["crates/browser", "tests/browser", "crates/adapters/webhook-client/tests/official"];
 
 /// The oldest Node.js that the browser tools run on (`engines` of playwright-core); Debian has it since 13.
 const NODE_MAJOR_MIN: u32 = 20;
 
-/// One thing a machine must have.
 pub(crate) struct Need {
     pub(crate) what: &'static str,
     /// Debian's packages that bring it.
@@ -26,9 +37,8 @@ pub(crate) struct Need {
 }
 
 /// In two steps: the Node.js of some package sources brings npm along and refuses Debian's.
-const STEPS: [&[Need]; 2] = [&NEEDS, &[NPM]];
-
-const NPM: Need = Need { what: "npm", packages: &["npm"], is_there: || answers("npm", "--version") };
+const STEPS: [&[Need]; 2] =
+    [&NEEDS, &[Need { what: "npm", packages: &["npm"], is_there: || answers("npm", "--version") }]];
 
 const NEEDS: [Need; 9] = [
     Need { what: "a C compiler", packages: &["gcc", "libc6-dev"], is_there: || answers("cc", "--version") },
@@ -80,10 +90,7 @@ pub(crate) fn install() -> Outcome<()> {
     check_toolchain()?;
     STEPS.into_iter().try_for_each(provide)?;
     check_node()?;
-    let schemathesis = fuzz::install()?;
-    history::install(&schemathesis.with_file_name("python"))?;
-    NPM_FOLDERS.into_iter().try_for_each(install_with_npm)?;
-    package::public_api::install()
+    TOOLS.iter().try_for_each(|(_, _, install)| install())
 }
 
 /// Installs those of the needs that are missing.
@@ -174,15 +181,6 @@ pub(crate) struct Lock {
 }
 
 impl Lock {
-    /// Of one of [`NPM_FOLDERS`].
-    pub(crate) fn of_npm(folder: &str) -> Self {
-        let folder = workspace_root().join(folder);
-        Self {
-            committed: folder.join("package-lock.json"),
-            installed: folder.join("node_modules/.xtask-installed-lock"),
-        }
-    }
-
     /// Whether what is installed is what the committed file names.
     pub(crate) fn is_installed(&self) -> bool {
         fs::read(&self.committed)
@@ -197,9 +195,15 @@ impl Lock {
     }
 }
 
+fn npm_lock(folder: &str) -> Lock {
+    let folder = workspace_root().join(folder);
+    let installed = folder.join("node_modules/.xtask-installed-lock");
+    Lock { committed: folder.join("package-lock.json"), installed }
+}
+
 /// Lays node_modules exactly as the lock file says, unless that was done already.
 fn install_with_npm(name: &str) -> Outcome<()> {
-    let (folder, lock) = (workspace_root().join(name), Lock::of_npm(name));
+    let (folder, lock) = (workspace_root().join(name), npm_lock(name));
     if lock.is_installed() {
         println!("{name}: node_modules is as package-lock.json says");
         return Ok(());

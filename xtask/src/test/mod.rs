@@ -4,7 +4,6 @@ mod changed;
 pub(crate) mod disk_space;
 pub(crate) mod guard;
 pub(crate) mod install;
-pub(crate) mod processes;
 pub(crate) mod run;
 mod stages;
 
@@ -33,15 +32,11 @@ pub(crate) struct Options {
     /// are tested. It installs nothing: see `cargo xtask doctor`. Run `cargo xtask test` before a change lands.
     #[arg(long, value_name = "BASE", num_args = 0..=1, require_equals = true, default_missing_value = "main")]
     changed: Option<String>,
-    /// All but `install`
-    #[arg(long)]
-    skip_install: bool,
     /// The stages and what they do
     #[arg(long)]
     list: bool,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: Options) -> Outcome<()> {
     if options.list {
         STAGES.iter().for_each(|stage| println!("{:<10} {}", stage.name, stage.what));
@@ -69,18 +64,12 @@ fn is_stage(name: &str) -> bool {
 
 impl Options {
     fn wants(&self, stage: &str) -> bool {
-        if self.skip_install && stage == "install" {
-            return false;
-        }
         self.only.is_empty() || self.only.iter().any(|name| name == stage)
     }
 }
 
-/// How a stage went, and how long it took.
-enum Ending {
-    Passed(Duration),
-    Failed(Duration),
-}
+/// Whether a stage passed, and how long it took.
+type Ending = (bool, Duration);
 
 /// `changed`: the option that chose the scope, for the command that repeats the run.
 fn run_all(stages: &[&Stage], scope: Scope, changed: &str) -> Outcome<()> {
@@ -98,7 +87,7 @@ fn run_all(stages: &[&Stage], scope: Scope, changed: &str) -> Outcome<()> {
         // What our children print goes to the same place: keep the order.
         let _ = std::io::stdout().flush();
         let took = start.elapsed();
-        endings.push(if result.is_ok() { Ending::Passed(took) } else { Ending::Failed(took) });
+        endings.push((result.is_ok(), took));
         println!("== {}: {:.1} s{}", stage.name, took.as_secs_f64(), disk_space::summary(disk_space::free()));
         if result.is_err() {
             break;
@@ -120,8 +109,7 @@ fn summary(stages: &[&Stage], endings: &[Ending]) -> String {
     let mut total = Duration::ZERO;
     for (index, stage) in stages.iter().enumerate() {
         let (word, took) = match endings.get(index) {
-            Some(Ending::Passed(took)) => ("passed", *took),
-            Some(Ending::Failed(took)) => ("FAILED", *took),
+            Some((is_passed, took)) => (if *is_passed { "passed" } else { "FAILED" }, *took),
             None => ("not run", Duration::ZERO),
         };
         total += took;
@@ -157,13 +145,7 @@ mod tests {
     fn what_changed_is_held_against_main_unless_another_base_is_named() {
         assert_eq!(options("--changed").changed.as_deref(), Some("main"));
         assert_eq!(options("--changed=origin/next").changed.as_deref(), Some("origin/next"));
-        assert_eq!(options("--skip-install").changed, None);
-    }
-
-    #[test]
-    fn skips_the_installation_only() {
-        let options = options("--skip-install");
-        assert!(!options.wants("install") && STAGES[1..].iter().all(|stage| options.wants(stage.name)));
+        assert_eq!(options("").changed, None);
     }
 
     #[test]
@@ -178,7 +160,7 @@ mod tests {
     fn the_summary_names_what_failed_and_what_was_not_reached() {
         let stages: Vec<&Stage> = STAGES[..3].iter().collect();
         let second = Duration::from_secs(1);
-        let text = summary(&stages, &[Ending::Passed(second), Ending::Failed(second)]);
+        let text = summary(&stages, &[(true, second), (false, second)]);
         let words: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
         assert_eq!(words, ["passed", "FAILED", "not", "2.0"]);
     }

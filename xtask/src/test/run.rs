@@ -9,10 +9,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::changed::Scope;
 use super::guard::Guard;
-use super::processes::{MARKER_VARIABLE, Wanted};
 use crate::command::{judged, rendered, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 use crate::postgres::{self, URL_VARIABLE};
+use crate::processes::{MARKER_VARIABLE, Wanted};
 
 /// Variables of a developer's shell that would change what the tests see.
 const SCRUBBED: [&str; 4] = ["DROPIN_", "PG", "DATABASE_URL", "RUST_LOG"];

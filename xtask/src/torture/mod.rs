@@ -51,7 +51,6 @@ impl Options {
     }
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let Options { part, databases, .. } = options;
     if *part == Part::Restarts && !databases.databases().contains(&Database::Postgres) {

@@ -9,11 +9,10 @@ use super::Options;
 use crate::bench::deployment::{Database, Deployment, PROCESSOR_KEY, SANDBOX, Service};
 use crate::bench::payments::client::{Addresses, Client, ServiceAddress};
 use crate::bench::payments::site::Shop;
-use crate::bench::run::Bench;
 use crate::bench::run_with;
 use crate::command::succeeds;
 use crate::failure::{Failure, Outcome};
-use crate::programs::{Build, answers, free_address};
+use crate::programs::{Build, Programs, answers, free_address};
 use crate::test::install::Need;
 
 /// Shoppers who pay at the same time, each over one connection.
@@ -25,7 +24,6 @@ const HEALTH_CHECK_TIME: Duration = Duration::from_secs(6);
 const HAPROXY: Need = Need { what: "haproxy", packages: &["haproxy"], is_there: has_haproxy };
 const START: Duration = Duration::from_secs(60);
 
-/// What a shopper has seen.
 #[derive(Debug, Default)]
 struct Seen {
     requests: u64,
@@ -43,8 +41,7 @@ pub(super) fn run(options: &Options) -> Outcome<()> {
     run_with(Build::Debug, options.databases.skip_build, &[HAPROXY], &programs, |bench| torture(bench, options))
 }
 
-/// Returns what failed.
-fn torture(bench: &mut Bench, options: &Options) -> Outcome<Vec<String>> {
+fn torture(bench: &mut Programs, options: &Options) -> Outcome<Vec<String>> {
     let deployment = Deployment::new(bench, Database::Postgres)?;
     let merchant = deployment.merchant(bench, &[])?;
     let shop = Shop { authorization: merchant.authorization(), merchant_id: merchant.merchant_id, is_screened: false };
@@ -58,7 +55,7 @@ fn torture(bench: &mut Bench, options: &Options) -> Outcome<Vec<String>> {
         ("DROPIN_MODE", "sandbox"),
         ("DROPIN_BEHIND_PROXY", "true"),
     ];
-    let start = |bench: &mut Bench, address: SocketAddr| {
+    let start = |bench: &mut Programs, address: SocketAddr| {
         deployment.launch(bench, "dropin", address, &["--target", "session-api,checkout-api,stash-api"], &settings)
     };
     let mut services = addresses.map(|address| start(bench, address)).into_iter().collect::<Outcome<Vec<Service>>>()?;

@@ -80,5 +80,5 @@ async fn search_everywhere(topology: Topology, count: usize) {
 /// Whether a file right in the folder holds the text.
 fn holds(folder: &Path, text: &[u8]) -> bool {
     let files = std::fs::read_dir(folder).unwrap().flatten().filter_map(|entry| std::fs::read(entry.path()).ok());
-    files.into_iter().any(|bytes| bytes.windows(text.len()).any(|window| window == text))
+    files.into_iter().any(|bytes| memchr::memmem::find(&bytes, text).is_some())
 }

@@ -1,10 +1,7 @@
 //! The delivery log of a scenario: when each notification was committed, when it came, and what it was answered.
-//!
-//! A notification has a number: payment by payment, and within a payment by `webhook-sequence`. Its id contains the number, so that recording
-//! one costs no look-up. A number that is not of this scenario is counted as strange.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::bench::receiver::Answer;
@@ -12,8 +9,8 @@ use crate::bench::receiver::Answer;
 /// Notifications of one payment.
 pub(crate) const PER_PAYMENT: u32 = 3;
 
-/// A notification that came, as its headers tell it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A notification: the number of its payment, and its `webhook-sequence`. Its id contains both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NotificationKey {
     pub(crate) payment: u32,
     pub(crate) sequence: u32,
@@ -25,12 +22,6 @@ impl NotificationKey {
         let last = id.strip_prefix(EVENT_PREFIX).filter(|last| last.len() == 12)?;
         let number = |part: Option<&str>| u32::from_str_radix(part?, 16).ok();
         Some(Self { payment: number(last.get(..8))?, sequence: number(last.get(8..))? })
-    }
-
-    /// The number of the notification; `None` when it cannot be one.
-    fn number(self) -> Option<usize> {
-        (1..=PER_PAYMENT).contains(&self.sequence).then_some(())?;
-        usize::try_from(self.payment).ok()?.checked_mul(PER_PAYMENT as usize)?.checked_add(self.sequence as usize - 1)
     }
 }
 
@@ -44,18 +35,36 @@ pub(crate) const PAYMENT_PREFIX: &str = "0b0b0b0b-0000-7000-9000-";
 pub(crate) struct Receipt {
     /// Microseconds since the scenario began.
     pub(crate) at: u64,
-    pub(crate) payment: u32,
-    pub(crate) sequence: u32,
+    pub(crate) key: NotificationKey,
 }
 
-/// What is known of one notification.
+/// What is known of one notification; times in microseconds since the scenario began.
 #[derive(Debug, Default)]
 struct Entry {
-    /// Microseconds since the scenario began; 0 is not yet.
-    committed: AtomicU64,
-    came: AtomicU64,
-    tries: AtomicU8,
-    acknowledged: AtomicBool,
+    committed: Option<u64>,
+    came: Option<u64>,
+    tries: u32,
+    is_acknowledged: bool,
+}
+
+/// What was counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Counts {
+    /// Notifications that were acknowledged at least once.
+    pub(crate) done: u64,
+    /// Acknowledged ones that came again.
+    pub(crate) duplicates: u64,
+    /// First tries that came before the one before them in their payment was acknowledged.
+    pub(crate) inversions: u64,
+    /// What came and is none of the scenario's.
+    pub(crate) strange: u64,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: HashMap<NotificationKey, Entry>,
+    receipts: Vec<Receipt>,
+    counts: Counts,
 }
 
 /// The notifications of a scenario.
@@ -63,144 +72,104 @@ struct Entry {
 pub(crate) struct DeliveryLog {
     began: Instant,
     warm_up: Duration,
-    entries: Vec<Entry>,
-    receipts: Mutex<Vec<Receipt>>,
-    /// Notifications that were acknowledged at least once.
-    done: AtomicU64,
-    duplicates: AtomicU64,
-    inversions: AtomicU64,
-    strange: AtomicU64,
+    payments: u32,
+    state: Mutex<State>,
 }
 
 impl DeliveryLog {
     /// Delays count for what is committed when `warm_up` has passed since the first commit.
     pub(crate) fn new(payments: u32, warm_up: Duration) -> Self {
-        let entries = (0..payments as usize * PER_PAYMENT as usize).map(|_| Entry::default()).collect();
-        Self {
-            began: Instant::now(),
-            warm_up,
-            entries,
-            receipts: Mutex::default(),
-            done: AtomicU64::new(0),
-            duplicates: AtomicU64::new(0),
-            inversions: AtomicU64::new(0),
-            strange: AtomicU64::new(0),
-        }
+        // Nothing grows while it is measured.
+        let count = payments as usize * PER_PAYMENT as usize;
+        let (entries, receipts) = (HashMap::with_capacity(count), Vec::with_capacity(2 * count));
+        let state = State { entries, receipts, ..State::default() };
+        Self { began: Instant::now(), warm_up, payments, state: Mutex::new(state) }
     }
 
-    /// Microseconds since the scenario began, never 0.
+    /// Microseconds since the scenario began.
     pub(crate) fn now(&self) -> u64 {
-        self.micros(Instant::now())
-    }
-
-    /// The same of a moment.
-    pub(crate) fn micros(&self, at: Instant) -> u64 {
-        (at.saturating_duration_since(self.began).as_micros() as u64).max(1)
+        self.began.elapsed().as_micros() as u64
     }
 
     /// Records that it is committed.
     pub(crate) fn record_committed(&self, key: NotificationKey) {
         let now = self.now();
-        if let Some(entry) = self.entry(key) {
-            entry.committed.store(now, Ordering::Relaxed);
-        }
+        self.state().entries.entry(key).or_default().committed = Some(now);
     }
 
     /// Records that the first payments are committed.
     pub(crate) fn record_backlog(&self, payments: u32) {
-        let now = self.now();
-        for entry in &self.entries[..payments as usize * PER_PAYMENT as usize] {
-            entry.committed.store(now, Ordering::Relaxed);
-        }
+        let keys = (0..payments).flat_map(|payment| (1..=PER_PAYMENT).map(move |sequence| (payment, sequence)));
+        keys.for_each(|(payment, sequence)| self.record_committed(NotificationKey { payment, sequence }));
     }
 
     /// Records what came, and decides what to answer: `answer` gets the number of this try, from 1.
     pub(crate) fn record(&self, key: Option<NotificationKey>, answer: impl FnOnce(u32) -> Answer) -> Answer {
+        let mut state = self.state();
         let at = self.now();
-        let Some((key, entry)) = key.and_then(|key| Some((key, self.entry(key)?))) else {
-            self.strange.fetch_add(1, Ordering::Relaxed);
+        let State { entries, receipts, counts } = &mut *state;
+        let is_ours = |key: &NotificationKey| key.payment < self.payments && (1..=PER_PAYMENT).contains(&key.sequence);
+        let Some(key) = key.filter(is_ours) else {
+            counts.strange += 1;
             return Answer::Acknowledge;
         };
-        let tries = u32::from(entry.tries.fetch_add(1, Ordering::AcqRel)) + 1;
-        if tries == 1 {
-            entry.came.store(at, Ordering::Relaxed);
-            let before = NotificationKey { sequence: key.sequence - 1, ..key };
-            let is_in_order = self.entry(before).is_none_or(|before| before.acknowledged.load(Ordering::Acquire));
-            self.inversions.fetch_add(u64::from(!is_in_order), Ordering::Relaxed);
+        let before = NotificationKey { sequence: key.sequence - 1, ..key };
+        let is_in_order = before.sequence == 0 || entries.get(&before).is_some_and(|before| before.is_acknowledged);
+        let entry = entries.entry(key).or_default();
+        entry.tries += 1;
+        if entry.came.is_none() {
+            entry.came = Some(at);
+            counts.inversions += u64::from(!is_in_order);
         }
-        let NotificationKey { payment, sequence } = key;
-        self.receipts.lock().expect("nothing under this lock panics").push(Receipt { at, payment, sequence });
-        let answer = answer(tries);
+        receipts.push(Receipt { at, key });
+        let answer = answer(entry.tries);
         if answer == Answer::Acknowledge {
-            let again = entry.acknowledged.swap(true, Ordering::AcqRel);
-            self.done.fetch_add(u64::from(!again), Ordering::Relaxed);
-            self.duplicates.fetch_add(u64::from(again), Ordering::Relaxed);
+            counts.done += u64::from(!entry.is_acknowledged);
+            counts.duplicates += u64::from(entry.is_acknowledged);
+            entry.is_acknowledged = true;
         }
         answer
     }
 
-    fn entry(&self, key: NotificationKey) -> Option<&Entry> {
-        self.entries.get(key.number()?)
-    }
-
-    /// Notifications that were acknowledged.
-    pub(crate) fn done(&self) -> u64 {
-        self.done.load(Ordering::Relaxed)
-    }
-
-    /// Acknowledged ones that came again.
-    pub(crate) fn duplicates(&self) -> u64 {
-        self.duplicates.load(Ordering::Relaxed)
-    }
-
-    /// First tries that came before the one before them in their payment was acknowledged.
-    pub(crate) fn inversions(&self) -> u64 {
-        self.inversions.load(Ordering::Relaxed)
-    }
-
-    /// What came and is none of ours.
-    pub(crate) fn strange(&self) -> u64 {
-        self.strange.load(Ordering::Relaxed)
+    pub(crate) fn counts(&self) -> Counts {
+        self.state().counts
     }
 
     /// Notifications that were committed and never acknowledged, of the payments that `counts` names.
     pub(crate) fn lost(&self, counts: impl Fn(u32) -> bool) -> u64 {
-        let waits =
-            |entry: &&Entry| entry.committed.load(Ordering::Relaxed) > 0 && !entry.acknowledged.load(Ordering::Relaxed);
-        self.entries_of(counts).filter(waits).count() as u64
-    }
-
-    fn entries_of(&self, counts: impl Fn(u32) -> bool) -> impl Iterator<Item = &Entry> {
-        (0..)
-            .zip(self.entries.chunks(PER_PAYMENT as usize))
-            .filter(move |(payment, _)| counts(*payment))
-            .flat_map(|(_, of)| of)
+        let waits = |(key, entry): &(&NotificationKey, &Entry)| {
+            entry.committed.is_some() && !entry.is_acknowledged && counts(key.payment)
+        };
+        self.state().entries.iter().filter(waits).count() as u64
     }
 
     /// Microseconds from commit to the first try, sorted; of the payments that `counts` names, and after the warm-up.
     pub(crate) fn delays(&self, counts: impl Fn(u32) -> bool) -> Vec<u64> {
-        let committed = self.entries.iter().map(|entry| entry.committed.load(Ordering::Relaxed)).filter(|at| *at > 0);
-        let from = committed.min().unwrap_or_default() + self.warm_up.as_micros() as u64;
-        let delay = |entry: &Entry| {
-            let (committed, came) = (entry.committed.load(Ordering::Relaxed), entry.came.load(Ordering::Relaxed));
-            (committed >= from.max(1) && came > 0).then(|| came.saturating_sub(committed))
+        let state = self.state();
+        let first = state.entries.values().filter_map(|entry| entry.committed).min().unwrap_or_default();
+        let from = first + self.warm_up.as_micros() as u64;
+        let delay = |(key, entry): (&NotificationKey, &Entry)| {
+            let committed = entry.committed.filter(|committed| from <= *committed && counts(key.payment))?;
+            Some(entry.came?.saturating_sub(committed))
         };
-        let mut delays: Vec<u64> = self.entries_of(counts).filter_map(delay).collect();
+        let mut delays: Vec<u64> = state.entries.iter().filter_map(delay).collect();
         delays.sort_unstable();
         delays
     }
 
-    /// Whether all tries of a payment were acknowledged at once.
-    pub(crate) fn is_smooth(&self, payment: u32) -> bool {
-        let of_payment = self.entries.chunks(PER_PAYMENT as usize).nth(payment as usize);
-        of_payment.into_iter().flatten().all(|entry| entry.tries.load(Ordering::Relaxed) <= 1)
+    /// The payments of which a try was not acknowledged at once.
+    pub(crate) fn tried_again(&self) -> HashSet<u32> {
+        let state = self.state();
+        state.entries.iter().filter(|(_, entry)| 1 < entry.tries).map(|(key, _)| key.payment).collect()
     }
 
     /// Every try that came, by time.
     pub(crate) fn receipts(&self) -> Vec<Receipt> {
-        let mut receipts = self.receipts.lock().expect("nothing under this lock panics").clone();
-        receipts.sort_unstable_by_key(|receipt| receipt.at);
-        receipts
+        self.state().receipts.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("nothing under this lock panics")
     }
 }
 
@@ -235,18 +204,17 @@ mod tests {
         assert_eq!(delivery_log.record(key(0, 1), acknowledge), Answer::Acknowledge);
         assert_eq!((delivery_log.lost(|_| true), delivery_log.lost(|payment| payment == 1)), (2, 0));
         delivery_log.record(key(0, 1), acknowledge);
-        assert_eq!((delivery_log.duplicates(), delivery_log.inversions(), delivery_log.done()), (1, 0, 1));
+        assert_eq!(delivery_log.counts(), Counts { done: 1, duplicates: 1, ..Counts::default() });
         // The second was not acknowledged when the third came.
         assert_eq!(delivery_log.record(key(0, 2), |_| Answer::Refuse), Answer::Refuse);
         delivery_log.record(key(0, 3), acknowledge);
-        assert_eq!((delivery_log.duplicates(), delivery_log.inversions(), delivery_log.is_smooth(0)), (1, 1, false));
+        let counts = delivery_log.counts();
+        assert_eq!((counts.duplicates, counts.inversions, delivery_log.tried_again()), (1, 1, HashSet::from([0])));
         delivery_log.record(key(0, 2), |tries| if tries == 2 { Answer::Acknowledge } else { Answer::Never });
-        assert_eq!((delivery_log.done(), delivery_log.duplicates(), delivery_log.lost(|_| true)), (3, 1, 0));
+        assert_eq!((delivery_log.counts().done, delivery_log.lost(|_| true)), (3, 0));
         delivery_log.record(key(2, 1), acknowledge);
         delivery_log.record(None, acknowledge);
-        assert_eq!(
-            (delivery_log.strange(), delivery_log.receipts().len(), delivery_log.delays(|_| true).len()),
-            (2, 5, 3)
-        );
+        assert_eq!(delivery_log.counts(), Counts { done: 3, duplicates: 1, inversions: 1, strange: 2 });
+        assert_eq!((delivery_log.receipts().len(), delivery_log.delays(|_| true).len()), (5, 3));
     }
 }

@@ -13,10 +13,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 
 use super::deployment::{ALL_IN_ONE, Database};
-use super::run::Bench;
 use super::{DatabaseOptions, SELF, describe, run_with};
 use crate::failure::Outcome;
-use crate::programs::Build;
+use crate::programs::{Build, Programs};
 use sample::show;
 use scenarios::{Plan, SCENARIOS};
 use testbed::Testbed;
@@ -50,7 +49,6 @@ pub(crate) struct Options {
     quick: bool,
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let (seconds, kills, events) = if options.quick { (3, 2, 3_000) } else { (20, 30, 50_000) };
     let plan = Plan {
@@ -70,7 +68,7 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
 }
 
 /// Runs the scenarios; the promises that were broken.
-fn measure(bench: &mut Bench, options: &Options, plan: &Plan, database: Database) -> Outcome<Vec<String>> {
+fn measure(bench: &mut Programs, options: &Options, plan: &Plan, database: Database) -> Outcome<Vec<String>> {
     let is_wanted = |letter: &str| options.only.is_empty() || options.only.iter().any(|wanted| wanted == letter);
     let (mut samples, mut broken) = (Vec::new(), Vec::new());
     for scenario in SCENARIOS.iter().filter(|scenario| is_wanted(scenario.letter)) {
@@ -79,8 +77,7 @@ fn measure(bench: &mut Bench, options: &Options, plan: &Plan, database: Database
         broken.extend(sample.broken_promises());
         samples.push(sample);
     }
-    let is_server = database == Database::Postgres;
-    let name = if is_server { "PostgreSQL, the program notifier" } else { "SQLite, the all-in-one" };
-    println!("\n### {name}\n\n{}", show(&samples, is_server));
+    let program = if database == Database::Postgres { "the program notifier" } else { "the all-in-one" };
+    println!("\n### {}, {program}\n\n{}", database.name(), show(&samples));
     Ok(broken)
 }

@@ -1,8 +1,9 @@
 //! What came of a scenario, and how it is shown.
 
-use super::testbed::{Spent, Testbed};
+use super::delivery_log::Counts;
+use super::testbed::{NOTIFIER, OURS, SERVER, Testbed};
 use super::writers::Written;
-use crate::bench::figures::{figure, percentile, table};
+use crate::bench::figures::{Figures, figure, percentile, table};
 use crate::bench::goal;
 
 /// A scenario's figures.
@@ -14,8 +15,8 @@ pub(crate) struct Sample {
     pub(crate) seconds: f64,
     /// Microseconds from commit to receipt, sorted; empty where everything was committed before.
     pub(crate) delays: Vec<u64>,
-    /// Processor time of all programs, where it was measured, and of the server's processes that served the writers.
-    pub(crate) spent: Option<Spent>,
+    /// Processor time of all programs in microseconds, where it was measured, and that of the server's processes that served the writers in seconds.
+    pub(crate) cpu: Figures,
     pub(crate) writers: f64,
     /// Statements of the notifier, and transactions but the writers', where they were counted.
     pub(crate) statements: Option<u64>,
@@ -41,33 +42,36 @@ impl Sample {
     ) -> Self {
         let delivery_log = &testbed.delivery_log;
         let receipts = delivery_log.receipts();
-        let (first, last) = (receipts.first(), receipts.last());
-        let micros = first.zip(last).map_or(0, |(first, last)| last.at - first.at);
-        let mut sample = Self {
+        let micros = receipts.first().zip(receipts.last()).map_or(0, |(first, last)| last.at - first.at);
+        let Counts { done, duplicates, inversions, strange } = delivery_log.counts();
+        let broken = (strange > 0).then(|| format!("{strange} notifications came that nobody had written"));
+        Self {
             name: name.into(),
-            deliveries: delivery_log.done(),
+            deliveries: done,
             seconds: micros as f64 / 1e6,
             delays: delivery_log.delays(is_timed),
-            inversions: delivery_log.inversions(),
-            duplicates: delivery_log.duplicates(),
+            inversions,
+            duplicates,
             lost: delivery_log.lost(counts),
+            broken: broken.into_iter().collect(),
             ..Self::default()
-        };
-        if delivery_log.strange() > 0 {
-            sample.broken.push(format!("{} notifications came that nobody had written", delivery_log.strange()));
         }
-        sample
     }
 
     pub(crate) fn per_second(&self) -> f64 {
         self.deliveries as f64 / self.seconds.max(1e-9)
     }
 
-    /// Milliseconds of processor time per delivery: notifier, and the server without the writers' part.
-    pub(crate) fn cpu(&self) -> Option<(f64, f64)> {
-        let Spent { notifier, server, .. } = self.spent?;
-        let server = (server.as_secs_f64() - self.writers).max(0.0);
-        Some((self.per_delivery(notifier.as_secs_f64() * 1e3), self.per_delivery(server * 1e3)))
+    /// Milliseconds of processor time per delivery; of the server without the writers' part.
+    fn cpu_of(&self, name: &str) -> Option<f64> {
+        let micros = self.cpu.iter().find(|(known, _)| known == name)?.1;
+        let writers = if name == SERVER { self.writers * 1e6 } else { 0.0 };
+        Some(self.per_delivery((micros - writers).max(0.0) / 1e3))
+    }
+
+    /// The same of notifier and server.
+    pub(crate) fn cpu_of_both(&self) -> Option<f64> {
+        Some(self.cpu_of(NOTIFIER)? + self.cpu_of(SERVER).unwrap_or_default())
     }
 
     fn per_delivery(&self, amount: f64) -> f64 {
@@ -76,28 +80,6 @@ impl Sample {
 
     pub(crate) fn delay(&self, percent: usize) -> Option<f64> {
         percentile(&self.delays, percent)
-    }
-
-    fn row(&self, has_server: bool) -> Vec<String> {
-        let shown = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), figure);
-        let counted = |number: Option<u64>| shown(number.map(|number| self.per_delivery(number as f64)));
-        let cpu = self.cpu();
-        let bench = self.spent.map(|spent| self.per_delivery(spent.bench.as_secs_f64() * 1e3));
-        vec![
-            self.name.clone(),
-            figure(self.per_second()),
-            shown(self.delay(50)),
-            shown(self.delay(99)),
-            shown(cpu.map(|(notifier, _)| notifier)),
-            shown(cpu.map(|(_, server)| server).filter(|_| has_server)),
-            shown(cpu.map(|(notifier, server)| notifier + server)),
-            shown(bench),
-            counted(self.statements),
-            counted(self.transactions),
-            self.inversions.to_string(),
-            self.duplicates.to_string(),
-            self.lost.to_string(),
-        ]
     }
 
     /// What must not be, whatever the speed.
@@ -126,42 +108,52 @@ impl Sample {
     }
 }
 
+/// What is told of a scenario, and how it is called.
+type Column<T> = (&'static str, fn(&Sample) -> T);
+
+/// Where they were measured.
+const COLUMNS: [Column<Option<f64>>; 9] = [
+    ("Deliveries/s", |sample| Some(sample.per_second())),
+    ("p50 ms", |sample| sample.delay(50)),
+    ("p99 ms", |sample| sample.delay(99)),
+    ("CPU ms: notifier", |sample| sample.cpu_of(NOTIFIER)),
+    ("PostgreSQL", |sample| sample.cpu_of(SERVER)),
+    ("both", Sample::cpu_of_both),
+    ("the bench", |sample| sample.cpu_of(OURS)),
+    ("Statements", |sample| sample.statements.map(|count| sample.per_delivery(count as f64))),
+    ("Commits", |sample| sample.transactions.map(|count| sample.per_delivery(count as f64))),
+];
+const COUNTS: [Column<u64>; 3] = [
+    ("Inversions", |sample| sample.inversions),
+    ("Duplicates", |sample| sample.duplicates),
+    ("Lost", |sample| sample.lost),
+];
+
 /// All scenarios on one database.
-pub(crate) fn show(samples: &[Sample], has_server: bool) -> String {
-    let head = [
-        "Scenario",
-        "Deliveries/s",
-        "p50 ms",
-        "p99 ms",
-        "CPU ms: notifier",
-        "PostgreSQL",
-        "both",
-        "the bench",
-        "Statements",
-        "Commits",
-        "Inversions",
-        "Duplicates",
-        "Lost",
-    ];
-    let rows: Vec<_> = samples.iter().map(|sample| sample.row(has_server)).collect();
+pub(crate) fn show(samples: &[Sample]) -> String {
+    let heads = COLUMNS.iter().map(|(head, _)| *head).chain(COUNTS.iter().map(|(head, _)| *head));
+    let head: Vec<&str> = ["Scenario"].into_iter().chain(heads).collect();
+    let row = |sample: &Sample| {
+        let figures = COLUMNS.iter().map(|(_, of)| of(sample).map_or_else(|| "-".to_owned(), figure));
+        let counts = COUNTS.iter().map(|(_, of)| of(sample).to_string());
+        [sample.name.clone()].into_iter().chain(figures).chain(counts).collect()
+    };
+    let rows: Vec<_> = samples.iter().map(row).collect();
     let notes = samples.iter().flat_map(|sample| sample.notes.iter().map(|note| format!("{}: {note}\n", sample.name)));
     format!("{}\n{}", table(&head, &rows), notes.collect::<String>())
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn sample() -> Sample {
-        let spent =
-            Spent { notifier: Duration::from_secs(2), server: Duration::from_secs(3), bench: Duration::from_secs(1) };
+        let cpu = [(NOTIFIER, 2e6), (SERVER, 3e6), (OURS, 1e6)];
         Sample {
+            cpu: cpu.map(|(name, micros)| (name.to_owned(), micros)).to_vec(),
             name: "drain".to_owned(),
             deliveries: 10_000,
             seconds: 2.0,
-            spent: Some(spent),
             writers: 1.0,
             statements: Some(500),
             ..Sample::default()
@@ -170,7 +162,7 @@ mod tests {
 
     #[test]
     fn figures_are_told_for_one_delivery() {
-        let shown = show(&[sample()], true);
+        let shown = show(&[sample()]);
         let cells: Vec<&str> = shown.lines().nth(2).unwrap().split('|').map(str::trim).collect();
         let wanted = ["drain", "5000", "-", "-", "0.200", "0.200", "0.400", "0.100", "0.050", "-", "0", "0", "0"];
         assert_eq!(cells[1..14], wanted);
@@ -178,7 +170,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_no_zero() {
-        let shown = show(&[Sample { spent: None, statements: None, ..sample() }], true);
+        let shown = show(&[Sample { cpu: Vec::new(), statements: None, ..sample() }]);
         let cells: Vec<&str> = shown.lines().nth(2).unwrap().split('|').map(str::trim).collect();
         assert_eq!(cells[3..11], ["-"; 8]);
     }

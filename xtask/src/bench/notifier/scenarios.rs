@@ -1,24 +1,21 @@
 //! The scenarios: what is written, how the receivers behave, and what is wanted of the notifier meanwhile.
 
-use std::time::Duration;
+use std::time::Instant;
 
 use super::delivery_log::PER_PAYMENT;
 use super::endpoints::EndpointBehavior::{self, Acknowledging, Flaky, Slow, Unresponsive};
-use super::kills;
+use super::kills::{INTERVAL, Victim};
 use super::sample::Sample;
 use super::sql::Due;
 use super::testbed::{RunningNotifier, Testbed};
-use super::writers::{Load, Writers};
+use super::writers::{Load, Written};
 use crate::bench::deployment::Database;
-use crate::bench::run::Bench;
 use crate::bench::statements;
 use crate::failure::Outcome;
+use crate::programs::Programs;
 
 /// Notifications that are written per second.
 const PER_SECOND: u32 = 1_000;
-/// How long the notifier has to write down the last acknowledgements.
-const WRITE_DOWN: Duration = Duration::from_millis(500);
-
 /// How much is done, and shown.
 pub(super) struct Plan {
     /// Length of what is steady.
@@ -30,7 +27,6 @@ pub(super) struct Plan {
     pub(super) threads: bool,
 }
 
-/// One of the scenarios.
 pub(super) struct Scenario {
     pub(super) letter: &'static str,
     name: &'static str,
@@ -126,8 +122,7 @@ pub(super) fn list() -> String {
 fn judge_drain(sample: &mut Sample, database: Database) {
     let rate = sample.per_second();
     sample.judge(rate >= 6_000.0, &format!("{rate:.0} deliveries per second; wanted: 6000"));
-    let cpu = sample.cpu().filter(|_| database == Database::Postgres);
-    if let Some(cpu) = cpu.map(|(notifier, server)| notifier + server) {
+    if let Some(cpu) = sample.cpu_of_both().filter(|_| database == Database::Postgres) {
         sample.judge(cpu <= 0.30, &format!("{cpu:.3} ms of processor time per delivery; wanted: 0.30"));
     }
 }
@@ -162,8 +157,7 @@ fn delays(sample: &Sample) -> (f64, f64) {
 }
 
 impl Scenario {
-    /// Runs it once.
-    pub(super) fn run(&self, bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<Sample> {
+    pub(super) fn run(&self, bench: &mut Programs, plan: &Plan, database: Database) -> Outcome<Sample> {
         let mut sample = match self.work {
             Work::Backlog { stuck: 0 } => self.drain(bench, plan, database, 0)?,
             Work::Backlog { stuck } => {
@@ -174,15 +168,15 @@ impl Scenario {
                 sample.judge(share >= 0.9, &what);
                 sample
             }
-            Work::Steady => self.deliver(bench, plan, database)?,
-            Work::Killed => self.deliver_amid_kills(bench, plan, database)?,
+            Work::Steady => self.deliver(bench, plan, database, 0)?,
+            Work::Killed => self.deliver(bench, plan, database, plan.kills)?,
         };
         (self.judge)(&mut sample, database);
         Ok(sample)
     }
 
     /// Has a backlog delivered, beside `stuck` times as many payments at all of the endpoints that wait for another try.
-    fn drain(&self, bench: &mut Bench, plan: &Plan, database: Database, stuck: u32) -> Outcome<Sample> {
+    fn drain(&self, bench: &mut Programs, plan: &Plan, database: Database, stuck: u32) -> Outcome<Sample> {
         let payments = plan.events / PER_PAYMENT;
         let many = vec![Acknowledging; (plan.events / 50).clamp(2, 1_000) as usize];
         let endpoints = if self.endpoints.is_empty() { many.as_slice() } else { self.endpoints };
@@ -202,42 +196,33 @@ impl Scenario {
         if self.endpoints.is_empty() {
             sample.notes.push(format!("{healthy} endpoints"));
         }
-        watch.end(bench, plan, &testbed, running, sample, 0)
+        watch.end(bench, plan, &testbed, running, sample, Written::default())
     }
 
-    /// Has notifications written and delivered. What an endpoint that never answers gets need not arrive.
-    fn deliver(&self, bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<Sample> {
-        let load = Load { per_second: PER_SECOND, seconds: plan.seconds };
+    /// Has notifications written and delivered, while the notifier is killed so often.
+    fn deliver(&self, bench: &mut Programs, plan: &Plan, database: Database, kills: u32) -> Outcome<Sample> {
+        let seconds = if kills > 0 { kills * INTERVAL.as_secs() as u32 } else { plan.seconds };
+        let load = Load { per_second: PER_SECOND, seconds };
         let testbed = Testbed::set_up(bench, database, load.payments(), self.endpoints)?;
-        let shop_of = |payment: u32| payment as usize % self.endpoints.len();
-        let counts = |payment| self.endpoints[shop_of(payment)] != Unresponsive;
         let watch = Watch::begin(bench, &testbed)?;
-        let mut running = testbed.start(bench)?;
-        let written = Writers::ready(bench, &testbed)?.write(&testbed, load, shop_of)?;
-        let wanted = (0..load.payments()).filter(|payment| counts(*payment)).count() as u64 * u64::from(PER_PAYMENT);
-        testbed.wait_for(&mut running, wanted)?;
+        let mut running = [testbed.start(bench)?];
+        let (deaths, written) = testbed.deliver(bench, &mut running, load, || {
+            let began = Instant::now();
+            (1..=kills).map(move |number| (began + INTERVAL * number, Victim::Notifier(0)))
+        })?;
         // What waits behind a refused one waits for its next try.
-        let is_timed =
-            |payment| counts(payment) && (!self.endpoints.contains(&Flaky) || testbed.delivery_log.is_smooth(payment));
-        let mut sample = Sample::of(self.name, &testbed, counts, is_timed);
-        sample.writers = written.server;
+        let tried_again = testbed.delivery_log.tried_again();
+        let is_timed = |payment| {
+            testbed.is_answered(payment) && !(self.endpoints.contains(&Flaky) && tried_again.contains(&payment))
+        };
+        let mut sample = Sample::of(self.name, &testbed, |payment| testbed.is_answered(payment), is_timed);
         sample.note_written(written);
-        watch.end(bench, plan, &testbed, running, sample, written.transactions)
-    }
-
-    fn deliver_amid_kills(&self, bench: &mut Bench, plan: &Plan, database: Database) -> Outcome<Sample> {
-        let load = Load { per_second: PER_SECOND, seconds: plan.kills * kills::INTERVAL.as_secs() as u32 };
-        let testbed = Testbed::set_up(bench, database, load.payments(), self.endpoints)?;
-        let mut running = testbed.start(bench)?;
-        let writers = Writers::ready(bench, &testbed)?;
-        let kill = || kills::kill_often(bench, &testbed, &mut running, plan.kills);
-        let (kills, written) = writers.write_while(&testbed, load, |_| 0, kill)?;
-        testbed.wait_for(&mut running, u64::from(load.payments() * PER_PAYMENT))?;
-        std::thread::sleep(WRITE_DOWN);
+        let [running] = running;
+        if kills == 0 {
+            return watch.end(bench, plan, &testbed, running, sample, written);
+        }
         running.stop(bench)?;
-        let mut sample = Sample::of(self.name, &testbed, |_| true, |_| true);
-        sample.note_written(written);
-        kills::judge(&mut sample, &kills, &testbed.delivery_log.receipts());
+        deaths.judge(&mut sample, &testbed.delivery_log.receipts());
         Ok(sample)
     }
 }
@@ -255,24 +240,23 @@ struct Watch {
 }
 
 impl Watch {
-    fn begin(bench: &Bench, testbed: &Testbed) -> Outcome<Self> {
+    fn begin(bench: &Programs, testbed: &Testbed) -> Outcome<Self> {
         let transactions = testbed.transactions(bench)?;
         testbed.deployment.postgres_name().map(|database| statements::forget(bench, database)).transpose()?;
         Ok(Self { transactions })
     }
 
-    /// Ends the notifier and completes the sample. `written`: transactions of whoever wrote.
+    /// Ends the notifier and completes the sample. `written`: not the notifier's part.
     fn end(
         self,
-        bench: &mut Bench,
+        bench: &mut Programs,
         plan: &Plan,
         testbed: &Testbed,
         running: RunningNotifier,
         mut sample: Sample,
-        written: u64,
+        written: Written,
     ) -> Outcome<Sample> {
-        std::thread::sleep(WRITE_DOWN);
-        sample.spent = Some(testbed.spent(bench, &running)?);
+        (sample.cpu, sample.writers) = (running.spent()?, written.server);
         sample.statements = testbed.statements(bench)?;
         if let Some(database) = testbed.deployment.postgres_name().filter(|_| plan.statements) {
             let dearest = statements::read(bench, database)?;
@@ -283,7 +267,7 @@ impl Watch {
         }
         running.stop(bench)?;
         let transactions = testbed.transactions(bench)?.zip(self.transactions);
-        sample.transactions = transactions.map(|(after, before)| after.saturating_sub(before + written));
+        sample.transactions = transactions.map(|(after, before)| after.saturating_sub(before + written.transactions));
         Ok(sample)
     }
 }

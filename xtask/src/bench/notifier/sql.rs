@@ -57,7 +57,6 @@ fn event_id(key: NotificationKey) -> String {
 /// When the streams of a backlog are due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Due {
-    /// Now.
     Now,
     /// Later: their first notification failed before and is to be tried again.
     InAnHour,

@@ -4,26 +4,34 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::delivery_log::{DeliveryLog, PAYMENT_PREFIX};
+use super::delivery_log::{DeliveryLog, NotificationKey, PAYMENT_PREFIX, PER_PAYMENT};
 use super::endpoints::{EndpointBehavior, receive};
+use super::kills::{Deaths, Victim};
 use super::sql::{Due, Shop, backlog};
+use super::writers::{Load, Writers, Written};
 use crate::bench::deployment::{ALL_IN_ONE, Database, Deployment, Service};
-use crate::bench::figures::{figure, table};
+use crate::bench::figures::{Figures, dearest};
 use crate::bench::receiver::Receiver;
-use crate::bench::run::Bench;
 use crate::bench::statements;
-use crate::bench::usage;
+use crate::bench::usage::{CpuMeter, CpuSource, per};
 use crate::command::captured;
-use crate::failure::{Failure, Outcome};
-use crate::programs::free_address;
+use crate::failure::{Context, Failure, Outcome};
+use crate::programs::{Programs, free_address};
 
 /// The server's role of the writers, so that their statements are counted apart.
 pub(crate) const WRITER: &str = "writer";
+
+/// Whose processor time is measured: the notifier's, the server's, and that of this program with the writers.
+pub(crate) const NOTIFIER: &str = "notifier";
+pub(crate) const SERVER: &str = "PostgreSQL";
+pub(crate) const OURS: &str = "the bench";
 
 /// Without any progress for so long, what has not come is lost: longer than a lease, and than the first delays of the schedule.
 const STALL_TIMEOUT: Duration = Duration::from_secs(45);
 /// Connections are opened and statements planned meanwhile.
 const WARM_UP: Duration = Duration::from_secs(2);
+/// How long the notifier has to write down the last acknowledgements.
+const WRITE_DOWN: Duration = Duration::from_millis(500);
 /// Merchants are made by so many commands at once.
 const MAX_COMMANDS_AT_ONCE: usize = 4;
 
@@ -32,34 +40,26 @@ pub(crate) struct Testbed {
     pub(crate) deployment: Deployment,
     pub(crate) delivery_log: Arc<DeliveryLog>,
     pub(crate) shops: Vec<Shop>,
+    behaviors: Vec<EndpointBehavior>,
     receiver: Receiver,
 }
 
-/// The notifier, and what was taken when it started.
+/// The notifier, and what others take since it started.
 pub(crate) struct RunningNotifier {
     service: Service,
-    server_before: Duration,
-    bench_before: Duration,
-}
-
-/// Processor time since the notifier started.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Spent {
-    pub(crate) notifier: Duration,
-    pub(crate) server: Duration,
-    pub(crate) bench: Duration,
+    meter: CpuMeter,
 }
 
 impl Testbed {
     /// Has the server count statements, and those of writers apart, from now on.
-    pub(crate) fn prepare(bench: &mut Bench) -> Outcome<()> {
+    pub(crate) fn prepare(bench: &mut Programs) -> Outcome<()> {
         statements::load(bench)?;
         bench.sql("postgres", &format!("CREATE ROLE {WRITER} SUPERUSER LOGIN")).map(drop)
     }
 
     /// Prepares a database and merchants with one endpoint each.
     pub(crate) fn set_up(
-        bench: &Bench,
+        bench: &Programs,
         database: Database,
         payments: u32,
         behaviors: &[EndpointBehavior],
@@ -69,13 +69,13 @@ impl Testbed {
         captured(deployment.command(bench, ALL_IN_ONE).arg("migrate"))?;
         let delivery_log = Arc::new(DeliveryLog::new(payments, WARM_UP));
         let receiver = receive(&delivery_log)?;
-        let mut testbed = Self { deployment, delivery_log, receiver, shops: Vec::new() };
+        let mut testbed = Self { deployment, delivery_log, behaviors: behaviors.to_vec(), receiver, shops: Vec::new() };
         testbed.open_shops(bench, behaviors)?;
         Ok(testbed)
     }
 
     /// Creates merchants, a few at once; the last part of an endpoint's path is the number of its merchant.
-    fn open_shops(&mut self, bench: &Bench, behaviors: &[EndpointBehavior]) -> Outcome<()> {
+    fn open_shops(&mut self, bench: &Programs, behaviors: &[EndpointBehavior]) -> Outcome<()> {
         let commands = behaviors.iter().enumerate().map(|(number, behavior)| {
             let url = format!("http://{}/{}/{number}", self.receiver.address, behavior.path());
             let mut command = self.deployment.command(bench, ALL_IN_ONE);
@@ -107,7 +107,7 @@ impl Testbed {
     /// Writes whole payments before anybody looks; `shares` says of which shop.
     pub(crate) fn write_backlog(
         &self,
-        bench: &Bench,
+        bench: &Programs,
         shares: impl Iterator<Item = (u32, usize)>,
         due: Due,
     ) -> Outcome<()> {
@@ -115,100 +115,115 @@ impl Testbed {
     }
 
     /// Starts the notifier. On SQLite it is the all-in-one with that part alone.
-    pub(crate) fn start(&self, bench: &mut Bench) -> Outcome<RunningNotifier> {
+    pub(crate) fn start(&self, bench: &mut Programs) -> Outcome<RunningNotifier> {
         let (name, arguments): (_, &[&str]) = match self.deployment.database {
             Database::Postgres => ("notifier", &[]),
             Database::Sqlite => (ALL_IN_ONE, &["--target", "notifier"]),
         };
-        let server_before = self.deployment.server_cpu(bench)?;
-        let bench_before = usage::cpu_of_ours()?;
+        let server = self.deployment.postmaster(bench)?;
+        let server = server.map(|postmaster| (SERVER.to_owned(), CpuSource::Server(postmaster)));
+        let ours = (OURS.to_owned(), CpuSource::Ours);
+        let meter = CpuMeter::start(server.into_iter().chain([ours]).collect())?;
         let service = self.deployment.launch(bench, name, free_address()?, arguments, &[])?;
-        Ok(RunningNotifier { service, server_before, bench_before })
-    }
-
-    /// Processor time so far.
-    pub(crate) fn spent(&self, bench: &Bench, running: &RunningNotifier) -> Outcome<Spent> {
-        Ok(Spent {
-            notifier: usage::cpu_of(running.service.program.id())?,
-            server: self.deployment.server_cpu(bench)?.saturating_sub(running.server_before),
-            bench: usage::cpu_of_ours()?.saturating_sub(running.bench_before),
-        })
+        Ok(RunningNotifier { service, meter })
     }
 
     /// Waits until so many notifications are acknowledged, or none has been for long.
     pub(crate) fn wait_for(&self, running: &mut RunningNotifier, done: u64) -> Outcome<()> {
-        let (mut seen, mut since) = (self.delivery_log.done(), Instant::now());
+        let (mut seen, mut since) = (self.delivery_log.counts().done, Instant::now());
         let wanted = || {
-            let now = self.delivery_log.done();
+            let now = self.delivery_log.counts().done;
             if now != seen {
                 (seen, since) = (now, Instant::now());
             }
             done <= now || STALL_TIMEOUT < since.elapsed()
         };
-        running.service.program.wait_until("done", Duration::from_secs(3_600), wanted)
+        running.service.program.wait_until("done", Duration::from_secs(3_600), wanted)?;
+        std::thread::sleep(WRITE_DOWN);
+        Ok(())
     }
 
-    /// Payment and sequence of what is under way. After a kill it may hold a little more than the dead one had sent: what the server did with its
+    /// Has notifications written, payment by payment for one shop after the other, and delivered, while notifiers and the server die.
+    pub(crate) fn deliver<V: Iterator<Item = (Instant, Victim)>>(
+        &self,
+        bench: &mut Programs,
+        running: &mut [RunningNotifier],
+        load: Load,
+        victims: impl FnOnce() -> V,
+    ) -> Outcome<(Deaths, Written)> {
+        let writers = Writers::ready(bench, self)?;
+        let shop_of = |payment| payment as usize % self.shops.len();
+        let outcome = writers.write(self, load, shop_of, || Deaths::cause(bench, self, running, victims()))?;
+        let wanted = (0..load.payments()).filter(|payment| self.is_answered(*payment)).count();
+        self.wait_for(&mut running[0], wanted as u64 * u64::from(PER_PAYMENT))?;
+        Ok(outcome)
+    }
+
+    /// Whether what is written of a payment arrives: an endpoint that never answers acknowledges nothing.
+    pub(crate) fn is_answered(&self, payment: u32) -> bool {
+        self.behaviors[payment as usize % self.behaviors.len()] != EndpointBehavior::Unresponsive
+    }
+
+    /// What is under way. After a kill it may hold a little more than the dead one had sent: what the server did with its
     /// last words.
-    pub(crate) fn leased(&self, bench: &Bench) -> Outcome<Vec<(u32, u32)>> {
+    pub(crate) fn leased(&self, bench: &Programs) -> Outcome<Vec<NotificationKey>> {
         let leased = "SELECT payment_id || ' ' || next_sequence FROM outbox_stream WHERE leased AND next_sequence <= last_sequence";
         let rows = self.deployment.sql(bench, leased)?;
         rows.lines().map(|row| read_leased(row).ok_or_else(|| Failure::new(format!("strange stream: {row}")))).collect()
     }
 
     /// Transactions that the server has counted in the database; they are counted when a connection ends. None on SQLite.
-    pub(crate) fn transactions(&self, bench: &Bench) -> Outcome<Option<u64>> {
+    pub(crate) fn transactions(&self, bench: &Programs) -> Outcome<Option<u64>> {
         let Some(database) = self.deployment.postgres_name() else { return Ok(None) };
         let sql = format!("SELECT xact_commit FROM pg_stat_database WHERE datname = '{database}'");
-        let mut before = None;
+        let mut before = String::new();
         loop {
-            let now = bench.number("postgres", &sql)?;
-            if before == Some(now) {
-                return Ok(before);
+            let now = bench.sql("postgres", &sql)?;
+            if before == now {
+                return now.trim().parse().map(Some).context(|| format!("understand the number `{now}`"));
             }
-            before = Some(now);
+            before = now;
             std::thread::sleep(Duration::from_millis(200));
         }
     }
 
     /// Statements that the notifier's connections have run since they were forgotten; none on SQLite.
-    pub(crate) fn statements(&self, bench: &Bench) -> Outcome<Option<u64>> {
-        let Some(database) = self.deployment.postgres_name() else { return Ok(None) };
-        let calls = bench.number(
-            database,
-            "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements \
-             WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND userid = 'postgres'::regrole",
-        )?;
-        Ok(Some(calls))
+    pub(crate) fn statements(&self, bench: &Programs) -> Outcome<Option<u64>> {
+        let calls = "SELECT coalesce(sum(calls), 0)::bigint FROM pg_stat_statements \
+             WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) AND userid = 'postgres'::regrole";
+        self.deployment.is_postgres().then(|| self.deployment.number(bench, calls)).transpose()
     }
 }
 
 impl RunningNotifier {
-    /// Asks it to end and waits for it.
-    pub(crate) fn stop(self, bench: &mut Bench) -> Outcome<()> {
+    pub(crate) fn stop(self, bench: &mut Programs) -> Outcome<()> {
         bench.end(self.service.program)
     }
 
     /// Kills it, without a word.
-    pub(crate) fn kill(&mut self, bench: &mut Bench) -> Outcome<()> {
+    pub(crate) fn kill(&mut self, bench: &mut Programs) -> Outcome<()> {
         bench.kill(&mut self.service.program)
+    }
+
+    /// Processor time so far, of the notifier and since its start of others; microseconds.
+    pub(crate) fn spent(&self) -> Outcome<Figures> {
+        let notifier = (NOTIFIER.to_owned(), CpuSource::Process(self.service.program.id()));
+        Ok([CpuMeter::of_lifetime(vec![notifier]).read()?, self.meter.read()?].concat())
     }
 
     /// What its threads took of the processor, as a table; per delivery.
     pub(crate) fn show_threads(&self, deliveries: u64) -> Outcome<String> {
-        let mut threads: Vec<_> = usage::cpu_by_thread(self.service.program.id())?.into_iter().collect();
-        threads.sort_by_key(|(_, spent)| std::cmp::Reverse(*spent));
-        let micros = |spent: Duration| figure(spent.as_secs_f64() * 1e6 / deliveries.max(1) as f64);
-        let rows: Vec<_> = threads.into_iter().map(|(name, spent)| vec![name, micros(spent)]).collect();
-        Ok(format!("\n{}", table(&["threads of the notifier", "CPU us per delivery"], &rows)))
+        let threads = (String::new(), CpuSource::ThreadsOf(self.service.program.id()));
+        let threads = per(CpuMeter::of_lifetime(vec![threads]).read()?, deliveries);
+        Ok(format!("\n{}", dearest(["threads of the notifier", "CPU us per delivery"], threads)))
     }
 }
 
 /// "payment sequence".
-fn read_leased(row: &str) -> Option<(u32, u32)> {
+fn read_leased(row: &str) -> Option<NotificationKey> {
     let (payment, sequence) = row.split_once(' ')?;
     let payment = u32::from_str_radix(payment.strip_prefix(PAYMENT_PREFIX)?, 16).ok()?;
-    Some((payment, sequence.parse().ok()?))
+    Some(NotificationKey { payment, sequence: sequence.parse().ok()? })
 }
 
 /// "merchant endpoint url"; the last part of the url is the number.
@@ -225,7 +240,10 @@ mod tests {
 
     #[test]
     fn what_is_under_way_is_known_by_its_numbers() {
-        assert_eq!(read_leased(&format!("{PAYMENT_PREFIX}00000000001f 2")), Some((31, 2)));
+        assert_eq!(
+            read_leased(&format!("{PAYMENT_PREFIX}00000000001f 2")),
+            Some(NotificationKey { payment: 31, sequence: 2 })
+        );
         assert_eq!(read_leased("somebody's 2"), None);
     }
 

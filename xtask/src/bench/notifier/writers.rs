@@ -4,19 +4,17 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::Thread;
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
 use super::delivery_log::{NotificationKey, PER_PAYMENT};
 use super::sql;
 use super::testbed::{Testbed, WRITER};
 use crate::bench::deployment::Database;
-use crate::bench::run::Bench;
 use crate::bench::usage;
 use crate::failure::{Context, Failure, Outcome};
+use crate::programs::Programs;
 
-/// Name of their threads.
-const THREAD: &str = "writer";
 /// Between the notifications of one payment a writer begins so many others.
 const PAYMENTS_BETWEEN_EVENTS: u32 = 20;
 /// How long the server may be away.
@@ -60,7 +58,7 @@ pub(crate) struct Writers {
 
 impl Writers {
     /// Several where the database takes several writers.
-    pub(crate) fn ready(bench: &Bench, testbed: &Testbed) -> Outcome<Self> {
+    pub(crate) fn ready(bench: &Programs, testbed: &Testbed) -> Outcome<Self> {
         let is_postgres = testbed.deployment.is_postgres();
         let writer_count = if is_postgres { 4 } else { 1 };
         let shells = (0..writer_count).map(|_| Shell::start(bench, testbed, sql::PREPARE));
@@ -69,18 +67,8 @@ impl Writers {
         Ok(Self { shells, waker })
     }
 
-    /// Writes all of it. `shop_of` says whose a payment is.
-    pub(crate) fn write(
-        self,
-        testbed: &Testbed,
-        load: Load,
-        shop_of: impl Fn(u32) -> usize + Sync,
-    ) -> Outcome<Written> {
-        self.write_until(testbed, load, shop_of, &AtomicBool::new(false))
-    }
-
-    /// Writes all of it while something else is done; stops when that fails.
-    pub(crate) fn write_while<T>(
+    /// Writes all of it while `other` is done; stops when that fails. `shop_of` says whose a payment is.
+    pub(crate) fn write<T>(
         self,
         testbed: &Testbed,
         load: Load,
@@ -98,33 +86,20 @@ impl Writers {
         shop_of: impl Fn(u32) -> usize + Sync,
         stop: &AtomicBool,
     ) -> Outcome<Written> {
-        let Self { shells, waker } = self;
-        let (is_over, has_news) = (AtomicBool::new(false), AtomicBool::new(false));
-        let began = Instant::now();
-        let writer_count = shells.len() as u32;
+        let (began, writer_count) = (Instant::now(), self.shells.len() as u32);
+        let (tell, news) = mpsc::channel();
         std::thread::scope(|scope| {
-            let named = || std::thread::Builder::new().name(THREAD.to_owned());
-            let waking = named().spawn_scoped(scope, || waker.map(|waker| wake(waker, &is_over, &has_news)));
-            let waking = waking.context(|| "start a thread".to_owned())?;
-            let ending = EndWaking { is_over: &is_over, thread: waking.thread().clone() };
-            let (thread, flag) = (waking.thread().clone(), &has_news);
-            let tell = move || {
-                flag.store(true, Ordering::Release);
-                thread.unpark();
-            };
-            let starting = |(writer_number, shell)| {
+            scope.spawn(move || self.waker.map(|waker| wake(waker, &news)));
+            let writing = (0..).zip(self.shells).map(|(number, shell)| {
                 let (shop_of, tell) = (&shop_of, tell.clone());
-                let moments = moments(load, writer_number, writer_count).take_while(|_| !stop.load(Ordering::Relaxed));
-                let work = move || work(shell, testbed, began, moments, shop_of, tell);
-                named().spawn_scoped(scope, work).context(|| "start a writer".to_owned())
-            };
-            let threads = (0..).zip(shells).map(starting).collect::<Outcome<Vec<_>>>();
-            let threads = threads.inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
-            let written = threads.into_iter().map(|thread| joined(thread.join()));
-            let written = written.collect::<Outcome<Vec<Written>>>();
-            drop(ending);
-            waking.join().map_err(|_panicked| Failure::new("who wakes the notifier broke; its words stand above"))?;
-            Ok(written?.into_iter().fold(Written::default(), Written::plus))
+                let moments = moments(load, number, writer_count).take_while(|_| !stop.load(Ordering::Relaxed));
+                scope.spawn(move || work(shell, testbed, began, moments, shop_of, &tell))
+            });
+            let writing: Vec<_> = writing.collect();
+            // The waker ends with the last of those who tell it something.
+            drop(tell);
+            let written = writing.into_iter().map(|writer| joined(writer.join())).collect::<Outcome<Vec<Written>>>()?;
+            Ok(written.into_iter().fold(Written::default(), Written::plus))
         })
     }
 }
@@ -137,19 +112,6 @@ impl Written {
             transactions: self.transactions + other.transactions,
             late: self.late.max(other.late),
         }
-    }
-}
-
-/// Ends the thread that wakes the notifier when it is dropped, also on the way out with a failure: a scope waits for its threads.
-struct EndWaking<'a> {
-    is_over: &'a AtomicBool,
-    thread: Thread,
-}
-
-impl Drop for EndWaking<'_> {
-    fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Release);
-        self.thread.unpark();
     }
 }
 
@@ -174,7 +136,7 @@ fn work(
     began: Instant,
     moments: impl Iterator<Item = (NotificationKey, Duration)>,
     shop_of: &impl Fn(u32) -> usize,
-    tell: impl Fn(),
+    tell: &Sender<()>,
 ) -> Outcome<Written> {
     let database = testbed.deployment.database;
     // What is due within such a time is written with one commit: SQLite's one writer in the all-in-one does so with what waits.
@@ -191,7 +153,8 @@ fn work(
         let sql = batch.iter().map(|key| sql::enqueue(database, *key, &testbed.shops[shop_of(key.payment)]));
         shell.write(&sql.collect::<Vec<_>>().join("\n"))?;
         batch.iter().for_each(|key| testbed.delivery_log.record_committed(*key));
-        tell();
+        // On SQLite nobody listens.
+        let _ = tell.send(());
         written.events += batch.len() as u64;
         written.transactions += 1;
     }
@@ -221,38 +184,28 @@ const DONE: &str = "00000";
 /// How the SQLSTATE of a connection that is lost begins: connection exceptions, and a server that ends or starts.
 const LOST_STATES: [&str; 2] = ["08", "57P"];
 
-/// Why a transaction is not known to be committed.
-#[derive(Debug)]
-enum WriteError {
+/// What the shell's answer to a transaction means.
+#[derive(Debug, PartialEq)]
+enum Verdict {
+    Committed,
     /// The connection is lost, before or after the commit; another one may serve.
-    Disconnected(Failure),
-    /// The database has refused it.
-    Refused(Failure),
+    Disconnected,
+    Refused,
 }
 
-impl WriteError {
-    /// Of what the shell says, "SQLSTATE message"; the state is empty where it is libpq that says it. `None` of what is committed.
-    fn of(said: &str) -> Option<Self> {
-        let state = said.split(' ').next().unwrap_or_default();
-        let failure = Failure::new(format!("the database says {said}"));
-        match state {
-            DONE => None,
-            _ if state.is_empty() || LOST_STATES.iter().any(|start| state.starts_with(start)) => {
-                Some(Self::Disconnected(failure))
-            }
-            _ => Some(Self::Refused(failure)),
+impl Verdict {
+    /// Of what the shell says, "SQLSTATE message"; the state is empty where it is libpq that says it.
+    fn of(said: &str) -> Self {
+        match said.split(' ').next().unwrap_or_default() {
+            DONE => Self::Committed,
+            state if state.is_empty() || LOST_STATES.iter().any(|start| state.starts_with(start)) => Self::Disconnected,
+            // Another connection was lost after the commit of this very notification.
+            _ if said.contains("outbox_event_id_key") => Self::Committed,
+            _ => Self::Refused,
         }
     }
 }
 
-impl From<WriteError> for Failure {
-    fn from(error: WriteError) -> Self {
-        let (WriteError::Disconnected(failure) | WriteError::Refused(failure)) = error;
-        failure
-    }
-}
-
-/// A database's own shell with a connection that writes.
 struct Shell {
     /// Starts it again after the server went away.
     command: Command,
@@ -267,7 +220,7 @@ struct Shell {
 }
 
 impl Shell {
-    fn start(bench: &Bench, testbed: &Testbed, setup: &str) -> Outcome<Self> {
+    fn start(bench: &Programs, testbed: &Testbed, setup: &str) -> Outcome<Self> {
         let mut command = bench.tool("stdbuf", SHELL_TIMEOUT);
         command.arg("-oL").stdin(Stdio::piped()).stdout(Stdio::piped());
         let (setup, frame) = match testbed.deployment.database {
@@ -286,70 +239,69 @@ impl Shell {
         };
         let is_server = testbed.deployment.is_postgres();
         let mut shell = Self { command, setup, frame, is_server, process: None, server_process: None };
-        shell.connect()?;
-        Ok(shell)
+        let said = shell.connect()?;
+        if Verdict::of(&said) == Verdict::Committed { Ok(shell) } else { Err(refused(&said)) }
     }
 
-    fn connect(&mut self) -> Result<(), WriteError> {
-        let spawned = self.command.spawn().context(|| "start a database's shell".to_owned());
-        let mut process = spawned.map_err(WriteError::Refused)?;
+    /// Starts the shell and prepares its connection; what it says of that.
+    fn connect(&mut self) -> Outcome<String> {
+        let mut process = self.command.spawn().context(|| "start a database's shell".to_owned())?;
         let (orders, answers) = (process.stdin.take(), process.stdout.take());
         let orders = orders.expect("it was started with a pipe");
         let answers = BufReader::new(answers.expect("it was started with a pipe"));
         self.process = Some((process, orders, answers));
         let setup = self.setup.clone();
-        if self.is_server {
-            self.run_framed(&setup)?;
-            self.server_process = self.run("SELECT pg_backend_pid();\n")?.parse().ok();
-        } else {
-            self.run(&setup)?;
+        if !self.is_server {
+            return self.run(&setup).map(|_| DONE.to_owned());
         }
-        Ok(())
+        let said = self.run_framed(&setup)?;
+        self.server_process = self.run("SELECT pg_backend_pid();\n")?.parse().ok();
+        Ok(said)
     }
 
     /// Says something and reads the line that answers it. A shell that ends or cannot be spoken to has lost its connection.
-    fn run(&mut self, words: &str) -> Result<String, WriteError> {
-        let ended = || WriteError::Disconnected(Failure::new("the database's shell has ended; is the server away?"));
+    fn run(&mut self, words: &str) -> Outcome<String> {
+        let ended = || Failure::new("the database's shell has ended; is the server away?");
         let (_, orders, answers) = self.process.as_mut().ok_or_else(ended)?;
-        let told = orders.write_all(words.as_bytes()).context(|| "tell a database's shell".to_owned());
-        told.map_err(WriteError::Disconnected)?;
+        orders.write_all(words.as_bytes()).context(|| "tell a database's shell".to_owned())?;
         let mut line = String::new();
-        let heard = answers.read_line(&mut line).context(|| "hear a database's shell".to_owned());
-        match heard.map_err(WriteError::Disconnected)? {
+        match answers.read_line(&mut line).context(|| "hear a database's shell".to_owned())? {
             0 => Err(ended()),
             _ => Ok(line.trim_end().to_owned()),
         }
     }
 
-    /// Runs SQL within the frame and reads whether it succeeded.
-    fn run_framed(&mut self, sql: &str) -> Result<(), WriteError> {
+    /// Runs SQL within the frame; what the shell says of it.
+    fn run_framed(&mut self, sql: &str) -> Outcome<String> {
         let [begin, end] = self.frame;
-        let said = self.run(&format!("{begin}{sql}\n{end}\n"))?;
-        WriteError::of(&said).map_or(Ok(()), Err)
+        self.run(&format!("{begin}{sql}\n{end}\n"))
     }
 
-    /// One transaction.
-    fn transact(&mut self, sql: &str) -> Result<(), WriteError> {
+    /// One transaction, if need be with another connection.
+    fn transact(&mut self, sql: &str) -> Outcome<String> {
         if self.process.is_none() {
-            self.connect()?;
+            let said = self.connect()?;
+            if Verdict::of(&said) != Verdict::Committed {
+                return Ok(said);
+            }
         }
         self.run_framed(sql)
     }
 
-    /// Writes a notification, if need be with another connection: whether the last one was cut before or after the commit is seen by the id.
+    /// Writes notifications, again where the connection is lost: whether that was before or after the commit is seen by their ids.
     fn write(&mut self, sql: &str) -> Outcome<()> {
         let since = Instant::now();
         loop {
-            match self.transact(sql) {
-                Ok(()) => return Ok(()),
-                Err(WriteError::Refused(failure)) if failure.to_string().contains("outbox_event_id_key") => {
-                    return Ok(());
-                }
-                Err(WriteError::Disconnected(_)) if self.is_server && since.elapsed() <= MAX_SERVER_OUTAGE => {
-                    self.disconnect();
-                }
-                Err(error) => return Err(error.into()),
+            let said = self.transact(sql);
+            let failure = match said.as_deref().map_or(Verdict::Disconnected, Verdict::of) {
+                Verdict::Committed => return Ok(()),
+                Verdict::Refused => return said.and_then(|said| Err(refused(&said))),
+                Verdict::Disconnected => said.map_or_else(|failure| failure, |said| refused(&said)),
+            };
+            if !self.is_server || MAX_SERVER_OUTAGE < since.elapsed() {
+                return Err(failure);
             }
+            self.disconnect();
             std::thread::sleep(WAKE_DEBOUNCE);
         }
     }
@@ -369,15 +321,17 @@ impl Drop for Shell {
     }
 }
 
+fn refused(said: &str) -> Failure {
+    Failure::new(format!("the database says {said}"))
+}
+
 /// Wakes the notifier after commits as our programs do: at most once in a while, outside of the transactions.
-fn wake(mut waker: Shell, is_over: &AtomicBool, has_news: &AtomicBool) {
-    while !is_over.load(Ordering::Acquire) {
-        if !has_news.swap(false, Ordering::AcqRel) {
-            std::thread::park_timeout(WAKE_DEBOUNCE);
-            continue;
-        }
+fn wake(mut waker: Shell, news: &Receiver<()>) {
+    while news.recv().is_ok() {
+        while news.try_recv().is_ok() {}
         // A signal that cannot be sent is dropped: the notifier polls.
-        if waker.transact(&format!("{};", sql::WAKE)).is_err() {
+        let said = waker.transact(&format!("{};", sql::WAKE));
+        if !said.is_ok_and(|said| Verdict::of(&said) == Verdict::Committed) {
             waker.disconnect();
         }
         std::thread::sleep(WAKE_DEBOUNCE);
@@ -406,30 +360,13 @@ mod tests {
     }
 
     #[test]
-    fn the_waker_ends_on_every_way_out() {
-        let is_over = AtomicBool::new(false);
-        let fail = || {
-            let _ending = EndWaking { is_over: &is_over, thread: std::thread::current() };
-            Err::<(), _>(Failure::new("cannot start a writer"))
-        };
-        assert!(fail().is_err() && is_over.load(Ordering::Acquire));
-    }
-
-    #[test]
     fn only_a_lost_connection_is_tried_again() {
-        let is_lost = |said| match WriteError::of(said) {
-            None => None,
-            Some(WriteError::Disconnected(_)) => Some(true),
-            Some(WriteError::Refused(_)) => Some(false),
-        };
-        assert_eq!(is_lost("00000"), None);
-        assert_eq!(is_lost("00000 an error of before"), None);
-        for said in ["08006 connection failure", "57P01 terminating connection", "57P03", "", " server closed it"] {
-            assert_eq!(is_lost(said), Some(true), "{said}");
-        }
-        for said in ["42P01 relation does not exist", "23505 duplicate key", "57014 canceled", "out of reach"] {
-            assert_eq!(is_lost(said), Some(false), "{said}");
-        }
+        let are = |verdict, all: &[&str]| all.iter().for_each(|said| assert_eq!(Verdict::of(said), verdict, "{said}"));
+        are(Verdict::Committed, &["00000", "00000 an error of before", "23505 outbox_event_id_key"]);
+        let lost = ["08006 connection failure", "57P01 terminating connection", "57P03", "", " server closed it"];
+        are(Verdict::Disconnected, &lost);
+        let refused = ["42P01 relation does not exist", "23505 duplicate key", "57014 canceled", "out of reach"];
+        are(Verdict::Refused, &refused);
     }
 
     #[test]

@@ -7,31 +7,33 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::deployment::Database;
 use super::figures::{figure, percentile, table};
-use super::fill::{HISTORY_COPIED, SQLITE_ID};
+use super::fill::{Copies, fill};
 use super::goal;
 use super::payments::client::PaymentFlow;
 use super::payments::site::Site;
 use super::payments::{self, SiteOptions};
-use super::run::Bench;
 use crate::failure::{Context, Failure, Outcome};
-use crate::programs::free_address;
-use operator::Browser;
+use crate::http1::Client;
+use crate::programs::{Programs, free_address};
 
 /// Operators, each of whom opens a page every second.
 const OPERATORS: usize = 20;
 const PAGE_INTERVAL: Duration = Duration::from_secs(1);
 /// Payments per second beside them.
 const PAYMENTS_PER_SECOND: u32 = 200;
-/// Orders per transaction.
-const MAX_BATCH_ROWS: u64 = 250_000;
 const P99_MAX_MS: f64 = 100.0;
 const LOSS_MAX: f64 = 0.05;
 
-/// What every copy of an Order shares.
-const ORDER_COPIED: &str = "merchant_id, revision, state, under_review, shown, currency, total_minor, authorized_minor, captured_minor, \
-    capture_pending_minor, refunded_minor, refund_pending_minor, auto_capture, payment_method, card_last_four";
+/// Copies are spread over the last hundred days.
+const ORDERS: Copies = Copies {
+    what: "Orders",
+    postgres: include_str!("fill_postgres.sql"),
+    sqlite: include_str!("fill_sqlite.sql"),
+    columns: "merchant_id, revision, state, under_review, shown, currency, total_minor, authorized_minor, captured_minor, \
+              capture_pending_minor, refunded_minor, refund_pending_minor, auto_capture, payment_method, card_last_four",
+    time_max: Duration::MAX,
+};
 
 /// Pages that an operator opens in turn; `@ORDER@` and `@SESSION@` stand for one that was paid.
 const PAGES: &[&str] = &[
@@ -71,30 +73,13 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
     let site_options = options.site.at_rate(PAYMENTS_PER_SECOND).with_program("admin-panel");
     payments::run(&site_options, &[], &[PaymentFlow::DropIn], |bench, site, _rates| {
         site.stop(bench)?;
-        fill(bench, site, options.stored.unwrap_or(if options.site.run.quick { 20_000 } else { 5_000_000 }))?;
+        let stored = options.stored.unwrap_or(if options.site.run.quick { 20_000 } else { 5_000_000 });
+        fill(bench, &site.deployment, &ORDERS, 0, stored)?;
         measure(bench, &site_options, site)
     })
 }
 
-fn fill(bench: &Bench, site: &Site, stored: u64) -> Outcome<()> {
-    let (script, afterwards): (_, &[&str]) = match site.deployment.database {
-        Database::Postgres => (include_str!("fill_postgres.sql"), &["VACUUM (ANALYZE)", "CHECKPOINT"]),
-        Database::Sqlite => (include_str!("fill_sqlite.sql"), &["PRAGMA wal_checkpoint(TRUNCATE)"]),
-    };
-    let script = script.replace("@ORDER@", ORDER_COPIED).replace("@HISTORY@", HISTORY_COPIED);
-    let script = script.replace("@ID@", SQLITE_ID).replace("@STORED@", &stored.to_string());
-    let (since, mut filled) = (Instant::now(), 0);
-    while filled < stored {
-        let last = stored.min(filled + MAX_BATCH_ROWS);
-        let part = script.replace("@FIRST@", &(filled + 1).to_string()).replace("@LAST@", &last.to_string());
-        site.deployment.run_script(bench, &part)?;
-        filled = last;
-        eprintln!("filled to {filled} of {stored} Orders after {:.0} s", since.elapsed().as_secs_f64());
-    }
-    afterwards.iter().try_for_each(|sql| site.deployment.sql(bench, sql).map(drop))
-}
-
-fn measure(bench: &mut Bench, options: &SiteOptions, site: &mut Site) -> Outcome<()> {
+fn measure(bench: &mut Programs, options: &SiteOptions, site: &mut Site) -> Outcome<()> {
     let address = free_address()?;
     site.start_with_panel(bench, address)?;
     let invited = site.deployment.command(bench, super::deployment::ALL_IN_ONE);
@@ -112,7 +97,7 @@ fn measure(bench: &mut Bench, options: &SiteOptions, site: &mut Site) -> Outcome
         let operators: Vec<_> = (0..OPERATORS)
             .map(|number| {
                 let (pages, cookie, stop) = (&pages, &cookie, &stop);
-                scope.spawn(move || open_pages(Browser::new(address, cookie), number, pages, stop))
+                scope.spawn(move || open_pages(Client::connect(address, "")?, cookie, number, pages, stop))
             })
             .collect();
         let beside = payments::rate(bench, options, site);
@@ -129,8 +114,14 @@ fn measure(bench: &mut Bench, options: &SiteOptions, site: &mut Site) -> Outcome
 }
 
 /// The pages that were opened, by their number, and what each took in microseconds.
-fn open_pages(mut browser: Browser, number: usize, pages: &[String], stop: &AtomicBool) -> Outcome<Vec<(usize, u64)>> {
-    let mut opened = Vec::new();
+fn open_pages(
+    mut client: Client,
+    cookie: &str,
+    number: usize,
+    pages: &[String],
+    stop: &AtomicBool,
+) -> Outcome<Vec<(usize, u64)>> {
+    let (mut opened, headers) = (Vec::new(), format!("Cookie: {cookie}\r\n"));
     // Nobody begins with the same page at the same moment.
     std::thread::sleep(PAGE_INTERVAL.mul_f64(number as f64 / OPERATORS as f64));
     for page in (0..pages.len()).cycle().skip(number * pages.len() / OPERATORS) {
@@ -138,8 +129,11 @@ fn open_pages(mut browser: Browser, number: usize, pages: &[String], stop: &Atom
             break;
         }
         let began = Instant::now();
-        browser.open(&pages[page])?;
+        let (status, body) = client.exchange("GET", &pages[page], &headers, "")?;
         let took = began.elapsed();
+        if status != 200 {
+            return Err(Failure::new(format!("{} answered {status}: {body}", pages[page])));
+        }
         opened.push((page, u64::try_from(took.as_micros()).context(|| "tell the time of a page".to_owned())?));
         std::thread::sleep(PAGE_INTERVAL.saturating_sub(took));
     }

@@ -1,4 +1,4 @@
-//! An operator's browser, as far as a bench needs one.
+//! How an operator signs up, as a browser does it.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,38 +9,10 @@ use serde::Deserialize;
 
 use crate::command::captured;
 use crate::failure::{Context, Failure, Outcome};
-use crate::http1::Client;
 
 const EMAIL: &str = "bench@shop.example";
 const PASSWORD: &str = "nine blue whales dance slowly";
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Opens pages of one who is signed in, over one connection.
-pub(super) struct Browser<'a> {
-    address: SocketAddr,
-    cookie: &'a str,
-    client: Option<Client>,
-}
-
-impl<'a> Browser<'a> {
-    pub(super) fn new(address: SocketAddr, cookie: &'a str) -> Self {
-        Self { address, cookie, client: None }
-    }
-
-    /// Opens a page; fails when it is not there.
-    pub(super) fn open(&mut self, path: &str) -> Outcome<()> {
-        let mut client = match self.client.take() {
-            Some(client) => client,
-            None => Client::connect(self.address, "")?,
-        };
-        let (status, body) = client.exchange("GET", path, &format!("Cookie: {}\r\n", self.cookie), "")?;
-        self.client = Some(client);
-        match status {
-            200 => Ok(()),
-            _ => Err(Failure::new(format!("{path} answered {status}: {body}"))),
-        }
-    }
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]

@@ -1,16 +1,15 @@
 //! Afterwards: was every payment made once, and nothing else?
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 
 use serde::Deserialize;
 
 use super::client::ServiceAddress;
 use super::site::Site;
 use crate::bench::deployment::PROCESSOR_KEY;
-use crate::bench::run::Bench;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1::Client;
+use crate::programs::Programs;
 
 /// Entries of one page of the processor's journal.
 const PAGE: usize = 1000;
@@ -46,36 +45,41 @@ struct Journal {
     entries: Vec<Entry>,
 }
 
-/// What is wrong, and with which Orders or operations.
-#[derive(Debug, Default)]
-struct Problems(BTreeMap<&'static str, Vec<String>>);
+/// What went wrong, and with what.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Problems(BTreeMap<&'static str, Vec<String>>);
 
 impl Problems {
-    fn add(&mut self, what: &'static str, with: &str) {
+    pub(super) fn add(&mut self, what: &'static str, with: &str) {
         self.0.entry(what).or_default().push(with.to_owned());
     }
-}
 
-impl fmt::Display for Problems {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|(what, with)| {
+    pub(super) fn extend(&mut self, other: Self) {
+        other.0.into_iter().for_each(|(what, with)| self.0.entry(what).or_default().extend(with));
+    }
+
+    /// A line for each, with examples.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let line = |(what, with): (&&str, &Vec<String>)| {
             let named = with.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            writeln!(out, "  {} x {what}, for example {named}", with.len())
-        })
+            format!("{} x {what}, for example {named}", with.len())
+        };
+        self.0.iter().map(line).collect()
     }
 }
 
 /// Compares the notifications (references and OrderIds of which ORDER_PROCESSED came), the Orders and the processor's journal, and runs
 /// `dropin ledger verify`.
-pub(super) fn run(bench: &Bench, site: &Site, notified: &[(String, String)]) -> Outcome<()> {
+pub(super) fn run(bench: &Programs, site: &Site, notified: &[(String, String)]) -> Outcome<()> {
     let problems = judge(notified, &orders(bench, site)?, &journal(site)?);
     if problems.0.is_empty() {
         return site.verify_ledger(bench);
     }
-    Err(Failure::new(format!("of {} payments some were lost, doubled or changed:\n{problems}", notified.len())))
+    let (count, problems) = (notified.len(), problems.lines().join("\n  "));
+    Err(Failure::new(format!("of {count} payments some were lost, doubled or changed:\n  {problems}")))
 }
 
-fn orders(bench: &Bench, site: &Site) -> Outcome<Vec<Order>> {
+fn orders(bench: &Programs, site: &Site) -> Outcome<Vec<Order>> {
     let said = site.deployment.sql(
         bench,
         "SELECT id || ' ' || merchant_reference || ' ' || state || ' ' || total_minor || ' ' || captured_minor FROM purchase_order \

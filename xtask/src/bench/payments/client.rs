@@ -1,5 +1,7 @@
 //! One shopper after the other, and the merchant's server that made their Sessions.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -9,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Anomalies;
+use super::check::Problems;
 use super::delivery_log::reference;
 use super::site::Shop;
 use crate::bench::load::SESSION;
@@ -17,7 +19,6 @@ use crate::bench::sessions::Created;
 use crate::failure::{Context, Failure, Outcome};
 use crate::http1;
 
-/// Name of the threads that pay.
 pub(super) const THREAD: &str = "load generator";
 
 /// What the merchant's server sends, with places for what differs.
@@ -33,7 +34,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 const FORM: &str = "&card=%7B%22Name%22%3A%22Wilhelmina%20Featherstonehaugh%22%2C%22Number%22%3A%224242424242424242%22%2C\
                     %22VerificationCode%22%3A%22123%22%2C%22Expiry%22%3A%7B%22Year%22%3A%222039%22%2C%22Month%22%3A%2212%22%7D%7D";
 
-/// How a payment comes about.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum PaymentFlow {
     /// A Session that the shopper pays in the drop-in.
@@ -48,35 +48,33 @@ pub(crate) enum PaymentFlow {
 }
 
 impl PaymentFlow {
-    /// How a payment comes about, in words.
-    pub(super) fn name(self) -> &'static str {
+    /// How a payment comes about in words, the calls in their order, and how many of [`EVENTS`] it has, the last ones.
+    fn row(self) -> (&'static str, &'static [&'static str], usize) {
+        const DROP_IN: &[&str] = &["create", "view", "stash", "submit"];
         match self {
-            Self::DropIn => "by the drop-in",
-            Self::Screened => "by the drop-in, screened",
-            Self::Checkout => "by checkout with a card",
-            Self::Contract => "by charge of a contract",
+            Self::DropIn => ("Payments by the drop-in", DROP_IN, 3),
+            Self::Screened => ("Payments by the drop-in, screened,", DROP_IN, 3),
+            Self::Checkout => ("Payments by checkout with a card", &["stash", "checkout"], 2),
+            Self::Contract => ("Payments by charge of a contract", &["charge"], 2),
         }
     }
 
-    /// The calls, in their order.
+    pub(super) fn name(self) -> &'static str {
+        self.row().0
+    }
+
     pub(super) fn calls(self) -> &'static [&'static str] {
-        match self {
-            Self::DropIn | Self::Screened => &["create", "view", "stash", "submit"],
-            Self::Checkout => &["stash", "checkout"],
-            Self::Contract => &["charge"],
-        }
+        self.row().1
     }
 
     /// The notifications of a payment that is captured at once, in their order; `webhook-sequence` counts them from one.
     pub(super) fn events(self) -> &'static [&'static str] {
-        match self {
-            Self::DropIn | Self::Screened => &["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"],
-            Self::Checkout | Self::Contract => &["ORDER_AUTHORIZED", "ORDER_PROCESSED"],
-        }
+        &EVENTS[EVENTS.len() - self.row().2..]
     }
 }
 
-/// A payment that is done.
+const EVENTS: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
+
 #[derive(Debug)]
 pub(super) struct Paid {
     pub(super) done: Instant,
@@ -84,11 +82,10 @@ pub(super) struct Paid {
     pub(super) micros: Vec<u64>,
 }
 
-/// What a client has done.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) paid: Vec<Paid>,
-    pub(super) anomalies: Anomalies,
+    pub(super) problems: Problems,
 }
 
 /// Where one of the services is found, and what stands before its paths where several share an address.
@@ -129,13 +126,11 @@ pub(crate) struct Client<'a> {
     number: usize,
     /// The contract that this client charges, once it is open.
     contract: Option<String>,
-    /// One connection to each address.
-    connections: Vec<(SocketAddr, http1::Client)>,
+    connections: BTreeMap<SocketAddr, http1::Client>,
     /// Before each call.
     pub(crate) pause: Duration,
     /// From the beginning of one payment to that of the next, at least; `None` is at once.
     pub(crate) every: Option<Duration>,
-    /// So many were sent.
     pub(crate) requests: u64,
 }
 
@@ -154,7 +149,7 @@ struct View {
 
 impl<'a> Client<'a> {
     pub(crate) fn new(addresses: Addresses, shop: &'a Shop, run: &'a str, number: usize) -> Self {
-        let (connections, pause) = (Vec::new(), Duration::ZERO);
+        let (connections, pause) = (BTreeMap::new(), Duration::ZERO);
         Self { addresses, shop, run, number, contract: None, connections, pause, every: None, requests: 0 }
     }
 
@@ -180,13 +175,15 @@ impl<'a> Client<'a> {
                     failures = 0;
                     match wait_for(completed, number) {
                         Some(processed) => done.paid.push(paid(&moments, processed)),
-                        None => done.anomalies.lost += 1,
+                        None => {
+                            let reference = reference(self.run, self.number, number);
+                            done.problems.add("a payment was submitted without an ORDER_PROCESSED in time", &reference);
+                        }
                     }
                 }
                 Err(failure) => {
                     failures += 1;
-                    done.anomalies.refused += 1;
-                    done.anomalies.first_refusal.get_or_insert(failure.to_string());
+                    done.problems.add("a call was refused or not answered", &failure.to_string());
                     std::thread::sleep(PAUSE);
                 }
             }
@@ -316,19 +313,15 @@ impl<'a> Client<'a> {
         std::thread::sleep(self.pause);
         self.requests += 1;
         let ServiceAddress { address, prefix } = service;
-        let known = self.connections.iter().position(|(known, _)| *known == address);
-        let mut connection = match known {
-            Some(at) => self.connections.swap_remove(at),
-            None => (address, http1::Client::connect(address, "")?),
+        let connection = match self.connections.entry(address) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(http1::Client::connect(address, "")?),
         };
-        let path = format!("{prefix}{path}");
-        let (status, answer) = connection.1.exchange(method, &path, headers, body)?;
-        // One on which something failed is not used again.
-        self.connections.push(connection);
+        let (status, answer) = connection.exchange(method, &format!("{prefix}{path}"), headers, body)?;
         if status == expected {
             return Ok(answer);
         }
-        Err(Failure::new(format!("{method} {path}: {status} {answer}")))
+        Err(Failure::new(format!("{method} {prefix}{path}: {status} {answer}")))
     }
 }
 

@@ -1,12 +1,16 @@
 //! The delivery log of the receiver, at which all merchants have their endpoints.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, MutexGuard};
 
-use super::Anomalies;
+use super::check::Problems;
 use super::client::PaymentFlow;
+
+const AGAIN: &str = "a notification came again";
+const DISORDERED: &str = "a notification came out of order";
+const FORGED: &str = "a notification had a wrong signature";
+const STRANGE: &str = "a notification was of no known event or payment";
 
 /// A notification, as far as it matters here.
 #[derive(Debug)]
@@ -25,17 +29,14 @@ struct Known {
     order: String,
 }
 
-/// The notifications of one run.
 #[derive(Debug, Default)]
 pub(super) struct DeliveryLog {
     flow: PaymentFlow,
     known: Mutex<HashMap<String, Known>>,
     /// One for each client: the number of its payment that is done.
     completions: Vec<Sender<u64>>,
-    again: AtomicU64,
-    disordered: AtomicU64,
-    forged: AtomicU64,
-    strange: AtomicU64,
+    /// What must not happen when nothing fails, the warm-up and the end included.
+    problems: Mutex<Problems>,
 }
 
 /// The reference of a client's payment.
@@ -60,16 +61,16 @@ impl DeliveryLog {
         let events = self.flow.events();
         let index = events.iter().position(|event| *event == received.event);
         let (Some(index), Some((client, number))) = (index, read_reference(received.reference)) else {
-            return count(&self.strange);
+            return self.add(STRANGE, received.reference);
         };
         let mut known = self.known();
         let payment = known.entry(received.reference.to_owned()).or_default();
         if index < payment.received {
-            return count(&self.again);
+            return self.add(AGAIN, received.reference);
         }
         let is_next = index == payment.received && received.sequence == (index + 1).to_string();
         if !is_next || (index > 0 && payment.order != received.order) {
-            count(&self.disordered);
+            self.add(DISORDERED, received.reference);
         }
         payment.received = index + 1;
         received.order.clone_into(&mut payment.order);
@@ -84,13 +85,13 @@ impl DeliveryLog {
     /// Counts a notification that is of no payment, unless it tells that a client's contract is open.
     pub(super) fn record_without_order(&self, event: &str) {
         if self.flow != PaymentFlow::Contract || event != "CONTRACT_OPENED" {
-            count(&self.strange);
+            self.add(STRANGE, event);
         }
     }
 
     /// Counts a notification whose signature is wrong.
-    pub(super) fn record_forged(&self) {
-        count(&self.forged);
+    pub(super) fn record_forged(&self, id: &str) {
+        self.add(FORGED, id);
     }
 
     /// References and OrderIds of all that is paid.
@@ -101,24 +102,17 @@ impl DeliveryLog {
     }
 
     /// What the receiver has seen go wrong.
-    pub(super) fn anomalies(&self) -> Anomalies {
-        let of = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        Anomalies {
-            again: of(&self.again),
-            disordered: of(&self.disordered),
-            forged: of(&self.forged),
-            strange: of(&self.strange),
-            ..Anomalies::default()
-        }
+    pub(super) fn problems(&self) -> Problems {
+        self.problems.lock().expect("nothing under this lock panics").clone()
+    }
+
+    fn add(&self, what: &'static str, with: &str) {
+        self.problems.lock().expect("nothing under this lock panics").add(what, with);
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
         self.known.lock().expect("nothing under this lock panics")
     }
-}
-
-fn count(number: &AtomicU64) {
-    number.fetch_add(1, Ordering::Relaxed);
 }
 
 #[cfg(test)]
@@ -141,7 +135,7 @@ mod tests {
         record(&delivery_log, "ORDER_PROCESSED", "3");
         assert_eq!(completed.try_recv(), Ok(41));
         assert_eq!(delivery_log.paid(), [("bench-7-1.0.41".to_owned(), "one".to_owned())]);
-        assert_eq!(delivery_log.anomalies(), Anomalies::default());
+        assert_eq!(delivery_log.problems(), Problems::default());
     }
 
     #[test]
@@ -150,14 +144,14 @@ mod tests {
         let delivery_log = DeliveryLog::new(PaymentFlow::Checkout, vec![completion]);
         record(&delivery_log, "ORDER_AUTHORIZED", "1");
         record(&delivery_log, "ORDER_PROCESSED", "2");
-        assert_eq!((completed.try_recv(), delivery_log.anomalies()), (Ok(41), Anomalies::default()));
+        assert_eq!((completed.try_recv(), delivery_log.problems()), (Ok(41), Problems::default()));
         record(&delivery_log, "SESSION_COMPLETED", "3");
-        assert_eq!(delivery_log.anomalies().strange, 1);
+        assert!(delivery_log.problems().lines()[0].starts_with(&format!("1 x {STRANGE}")));
         delivery_log.record_without_order("CONTRACT_OPENED");
-        assert_eq!(delivery_log.anomalies().strange, 2, "there are no contracts");
+        assert!(delivery_log.problems().lines()[0].starts_with(&format!("2 x {STRANGE}")), "there are no contracts");
         let of_contracts = DeliveryLog::new(PaymentFlow::Contract, Vec::new());
         of_contracts.record_without_order("CONTRACT_OPENED");
-        assert_eq!(of_contracts.anomalies(), Anomalies::default());
+        assert_eq!(of_contracts.problems(), Problems::default());
     }
 
     #[test]
@@ -174,9 +168,14 @@ mod tests {
             reference: "else",
             order: "one",
         });
-        delivery_log.record_forged();
-        let expected = Anomalies { again: 2, disordered: 1, forged: 1, strange: 2, ..Anomalies::default() };
-        assert_eq!(delivery_log.anomalies(), expected);
+        delivery_log.record_forged("id-1");
+        let counts = [(AGAIN, 2), (DISORDERED, 1), (FORGED, 1), (STRANGE, 2)];
+        let (lines, wanted) =
+            (delivery_log.problems().lines(), counts.map(|(what, count)| format!("{count} x {what}")));
+        assert!(
+            lines.len() == 4 && lines.iter().zip(&wanted).all(|(line, start)| line.starts_with(start)),
+            "{lines:?}"
+        );
     }
 
     #[test]

@@ -5,23 +5,24 @@ pub(crate) mod client;
 mod delivery_log;
 pub(crate) mod site;
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use clap::{Args, value_parser};
 
-use super::compare::Rounds;
-use super::deployment::{ALL_IN_ONE, Database, Deployment, SERVICES};
-use super::figures::{Spread, figure, percentile, table};
-use super::run::Bench;
-use super::statements::{self, Statement};
-use super::usage::{self, cpu_by_thread};
+use super::compare::{Contender, Rounds, Row, Sample, in_turn};
+use super::deployment::{ALL_IN_ONE, Database, Deployment, SERVICES, Service};
+use super::figures::{Figures, dearest, figure, percentile, spread, table};
+use super::statements;
+use super::usage::{self, CpuMeter, CpuSource, per};
 use super::{RunOptions, SELF, describe, goal, receiver, run_with};
 use crate::failure::{Context, Failure, Outcome};
-use crate::programs::Build;
+use crate::programs::{Build, Programs};
 use crate::test::install::Need;
-use client::{Addresses, Client, Done, Paid, PaymentFlow};
+use check::Problems;
+use client::{Addresses, Client, Done, PaymentFlow};
 use delivery_log::DeliveryLog;
 use site::{Site, Topology};
 
@@ -29,8 +30,6 @@ use site::{Site, Topology};
 const POSTGRES_MIN: f64 = 800.0;
 /// Before the seconds of a run that count.
 const WARM_UP: Duration = Duration::from_secs(2);
-/// Threads that take less of a payment than this many microseconds are not shown.
-const THREAD_MIN: f64 = 1.0;
 /// The name under which the processor time of the database is told.
 const POSTGRES: &str = "PostgreSQL";
 
@@ -65,8 +64,8 @@ pub(crate) struct SiteOptions {
     /// Has PostgreSQL count what each statement takes; costs a little
     #[arg(long)]
     statements: bool,
-    /// Payments begun per second, at most [default: as many as come to their end]
-    #[arg(long, value_parser = value_parser!(u32).range(1..=10_000))]
+    /// Payments begun per second, at most; `None` is as many as come to their end.
+    #[arg(skip)]
     rate: Option<u32>,
     /// A program that is built and run beside the services.
     #[arg(skip)]
@@ -74,9 +73,9 @@ pub(crate) struct SiteOptions {
 }
 
 impl SiteOptions {
-    /// The same with so many payments per second, unless another rate was asked for.
+    /// The same with so many payments per second.
     pub(crate) fn at_rate(&self, rate: u32) -> Self {
-        Self { rate: self.rate.or(Some(rate)), ..self.clone() }
+        Self { rate: Some(rate), ..self.clone() }
     }
 
     /// The same with one program more.
@@ -89,27 +88,16 @@ impl SiteOptions {
     }
 }
 
-/// Runs the task.
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let flow = if options.checkout { PaymentFlow::Checkout } else { PaymentFlow::DropIn };
-    run(&options.site, &[], &[flow], |_, site, measured| {
+    run(&options.site, &[], &[flow], |_, site, rows| {
+        let rate = rows[0].per_second();
         if site.deployment.is_postgres() {
-            let [Measured { per_second: rate, .. }] = measured else { return Ok(()) };
-            print!(
-                "{}",
-                goal(*rate >= POSTGRES_MIN, &format!("{rate:.0} payments per second; wanted: {POSTGRES_MIN}"))
-            );
+            let told = format!("{rate:.0} payments per second; wanted: {POSTGRES_MIN}");
+            print!("{}", goal(rate >= POSTGRES_MIN, &told));
         }
         Ok(())
     })
-}
-
-/// What a flow came to: medians of its runs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Measured {
-    pub(crate) per_second: f64,
-    /// Microseconds of processor time per payment, of all our programs and the database.
-    pub(crate) cpu: f64,
 }
 
 /// Measures each flow in turn on each database, checks what they left, and has `afterwards` look at the site and at what each flow came to; the programs
@@ -118,7 +106,7 @@ pub(crate) fn run(
     options: &SiteOptions,
     needs: &[Need],
     flows: &[PaymentFlow],
-    afterwards: impl Fn(&mut Bench, &mut Site, &[Measured]) -> Outcome<()>,
+    afterwards: impl Fn(&mut Programs, &mut Site, &[Row]) -> Outcome<()>,
 ) -> Outcome<()> {
     let mut programs = [&SERVICES[..], &[ALL_IN_ONE, SELF]].concat();
     programs.extend(options.program);
@@ -130,8 +118,8 @@ pub(crate) fn run(
         describe(bench)?;
         println!("{} payments under way at once, of {} merchants.", options.clients, options.merchants);
         for database in options.run.databases.databases() {
-            let (mut site, measured) = measure(bench, options, flows, database)?;
-            afterwards(bench, &mut site, &measured)?;
+            let (mut site, rows) = measure(bench, options, flows, database)?;
+            afterwards(bench, &mut site, &rows)?;
             site.stop(bench)?;
         }
         Ok(Vec::new())
@@ -139,294 +127,185 @@ pub(crate) fn run(
 }
 
 fn measure(
-    bench: &mut Bench,
+    bench: &mut Programs,
     options: &SiteOptions,
     flows: &[PaymentFlow],
     database: Database,
-) -> Outcome<(Site, Vec<Measured>)> {
+) -> Outcome<(Site, Vec<Row>)> {
     let (name, topology) = match database {
         Database::Postgres if options.all_in_one => ("PostgreSQL, the all-in-one", Topology::AllInOne),
         Database::Postgres => ("PostgreSQL, every service a program of its own", Topology::Split),
         Database::Sqlite => ("SQLite, the all-in-one", Topology::AllInOne),
     };
     let deployment = Deployment::new(bench, database)?;
-    let counted = deployment.postgres_name().filter(|_| options.statements).map(str::to_owned);
-    counted.iter().try_for_each(|database| statements::prepare(bench, database))?;
+    counted(options, &deployment).map(|database| statements::prepare(bench, database)).transpose()?;
     let of_flow = |is_screened| flows.iter().any(|flow| (*flow == PaymentFlow::Screened) == is_screened);
     let kinds = [false, true].into_iter().filter(|is_screened| of_flow(*is_screened));
     let merchants: Vec<_> = kinds.flat_map(|is_screened| vec![is_screened; options.merchants.into()]).collect();
     let site = Site::start(bench, deployment, topology, &merchants)?;
     eprintln!("{name}");
-    let mut measured: Vec<(PaymentFlow, Vec<Sample>)> = flows.iter().map(|flow| (*flow, Vec::new())).collect();
-    let (mut paid, rounds) = (Vec::new(), options.rounds());
-    for round in 1..=rounds.count {
-        for (flow, samples) in &mut measured {
-            let sample = run_once(bench, options, *flow, &site, counted.as_deref(), &mut paid)?;
-            let (count, rate) = (rounds.count, sample.figures[0].1);
-            eprintln!("round {round} of {count}: {rate:.0} payments/s {}", flow.name());
-            samples.push(sample);
-        }
+    let paid = RefCell::new(Vec::new());
+    let contender = |flow: &PaymentFlow| {
+        let (bench, site, paid, flow) = (&*bench, &site, &paid, *flow);
+        Contender::new(flow.name(), move |seconds| {
+            let (sample, mut more) = run_once(bench, options, flow, site, seconds)?;
+            paid.borrow_mut().append(&mut more);
+            Ok(sample)
+        })
+    };
+    let rows = in_turn(name, &flows.iter().map(contender).collect::<Vec<_>>(), options.rounds())?;
+    for row in &rows {
+        println!("\n### {} on {name}\n\n{}", row.name, row.show_figures());
+        let notes = row.samples.last().map_or("", |last| &last.notes);
+        print!("{}{notes}{}", show_programs(bench, &site, row)?, row.warnings());
     }
-    for (flow, samples) in &measured {
-        println!("\n### Payments {} on {name}\n\n{}", flow.name(), show_figures(samples));
-        println!("{}{}", show_programs(bench, &site, samples)?, show_threads(samples));
-        if let Some(last) = samples.last().filter(|sample| !sample.statements.is_empty()) {
-            print!("\n{}", statements::show(&last.statements, last.payments));
-        }
-        samples.iter().enumerate().for_each(|(at, sample)| print!("{}", sample.anomalies.warnings(at + 1)));
-    }
+    let paid = paid.into_inner();
     check::run(bench, &site, &paid)?;
     println!(
-        "All {} payments, warm-up included, stand once in the Orders and once in the processor's journal; the ledger fits.",
+        "\nAll {} payments, warm-up included, stand once in the Orders and once in the processor's journal; the ledger fits.",
         paid.len()
     );
-    Ok((site, measured.iter().map(|(_, samples)| Measured::of(samples)).collect()))
+    Ok((site, rows))
 }
 
-impl Measured {
-    fn of(samples: &[Sample]) -> Self {
-        let median =
-            |of: &dyn Fn(&Sample) -> f64| Spread::of(samples.iter().map(of)).map_or(0.0, |spread| spread.median);
-        let is_ours = |name: &str| ![client::THREAD, receiver::THREAD].contains(&name);
-        let cpu = |sample: &Sample| {
-            sample.cpu.iter().filter(|(name, _)| is_ours(name)).map(|(_, micros)| micros).sum::<f64>()
-        };
-        Self { per_second: median(&|sample| sample.figures[0].1), cpu: median(&cpu) }
-    }
+/// Whether a program is measured, or a part of this one that measures.
+pub(crate) fn is_measured(program: &str) -> bool {
+    ![client::THREAD, receiver::THREAD].contains(&program)
 }
 
-/// Names and figures, always in the same order.
-type Figures = Vec<(String, f64)>;
-
-/// One run's figures.
-#[derive(Debug, Default)]
-struct Sample {
-    /// Payments whose ORDER_PROCESSED arrived while it counted, per second; what the steps took; the load before.
-    figures: Figures,
-    payments: u64,
-    /// Processor time per payment, by program; microseconds.
-    cpu: Figures,
-    /// The same of the all-in-one, by the names of its threads.
-    threads: Figures,
-    /// What PostgreSQL did, when that was asked for.
-    statements: Vec<Statement>,
-    anomalies: Anomalies,
+/// The database whose statements are counted, where that was asked for.
+fn counted<'a>(options: &SiteOptions, deployment: &'a Deployment) -> Option<&'a str> {
+    deployment.postgres_name().filter(|_| options.statements)
 }
 
-/// What must not happen when nothing fails; each a number of times, the warm-up and the end included.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Anomalies {
-    /// Calls that were refused or not answered, and what was said to the first.
-    refused: u64,
-    first_refusal: Option<String>,
-    /// Payments that were submitted and of which no ORDER_PROCESSED came.
-    lost: u64,
-    /// Notifications that came more than once, out of their order, with a wrong signature, or of no known event.
-    again: u64,
-    disordered: u64,
-    forged: u64,
-    strange: u64,
-}
-
-impl Anomalies {
-    /// A line for everything that should not have happened; empty when nothing did.
-    fn warnings(&self, run: usize) -> String {
-        let refusal = self.first_refusal.as_deref().unwrap_or_default();
-        let lines = [
-            (self.refused, format!("calls were refused or not answered; the first: {refusal}")),
-            (self.lost, "payments were submitted without an ORDER_PROCESSED in time".to_owned()),
-            (self.again, "notifications came again".to_owned()),
-            (self.disordered, "notifications came out of order".to_owned()),
-            (self.forged, "notifications had a wrong signature".to_owned()),
-            (self.strange, "notifications were of no known event or payment".to_owned()),
-        ];
-        let seen = lines.into_iter().filter(|(number, _)| *number > 0);
-        seen.map(|(number, what)| format!("WARNING: in run {run} {number} {what}.\n")).collect()
-    }
-}
-
-/// Processor time so far, by program and by thread of the all-in-one.
-fn spent(bench: &Bench, site: &Site) -> Outcome<[Vec<(String, Duration)>; 2]> {
-    let (mut programs, mut threads) = (Vec::new(), Vec::new());
-    for service in &site.services {
-        programs.push((service.name.to_owned(), usage::cpu_of(service.program.id())?));
-    }
-    if let [service] = site.services.as_slice() {
-        threads.extend(cpu_by_thread(service.program.id())?);
-    }
-    if site.deployment.is_postgres() {
-        programs.push((POSTGRES.to_owned(), site.deployment.server_cpu(bench)?));
-    }
-    let ours = cpu_by_thread(std::process::id())?;
-    for thread in [client::THREAD, receiver::THREAD] {
-        programs.push((thread.to_owned(), ours.get(thread).copied().unwrap_or_default()));
-    }
-    Ok([programs, threads])
-}
-
-/// Every client pays one after the other, each waiting for the ORDER_PROCESSED of its last. Adds what is paid to `all_paid`.
+/// Every client pays one after the other, each waiting for the ORDER_PROCESSED of its last. What it took, and all that was paid.
 fn run_once(
-    bench: &Bench,
+    bench: &Programs,
     options: &SiteOptions,
     flow: PaymentFlow,
     site: &Site,
-    counted: Option<&str>,
-    all_paid: &mut Vec<(String, String)>,
-) -> Outcome<Sample> {
+    seconds: u32,
+) -> Outcome<(Sample, Vec<(String, String)>)> {
     let (run, load1) = (bench.new_name(), usage::load1()?);
     let (completions, completed): (Vec<_>, Vec<_>) = (0..options.clients).map(|_| mpsc::channel()).unzip();
     let delivery_log = Arc::new(DeliveryLog::new(flow, completions));
     *site.delivery_log.lock().expect("nothing under this lock panics") = delivery_log.clone();
     let addresses = Addresses::new(|name, prefix| site.find(name, prefix))?;
     let shops: Vec<_> = site.shops.iter().filter(|shop| shop.is_screened == (flow == PaymentFlow::Screened)).collect();
+    let every = options.rate.map(|rate| Duration::from_secs_f64(f64::from(options.clients) / f64::from(rate)));
     let stop = AtomicBool::new(false);
-    let (done, measured) = std::thread::scope(|scope| {
+    let (done, window) = std::thread::scope(|scope| {
         let threads = completed.into_iter().enumerate().map(|(number, completed)| {
             let mut client = Client::new(addresses, shops[number % shops.len()], &run, number);
-            client.every =
-                options.rate.map(|rate| Duration::from_secs_f64(f64::from(options.clients) / f64::from(rate)));
+            client.every = every;
             let (thread, stop) = (std::thread::Builder::new().name(client::THREAD.to_owned()), &stop);
             let paying = thread.spawn_scoped(scope, move || client.work(flow, &completed, stop));
             paying.context(|| "start a client".to_owned())
         });
         let threads: Vec<_> = threads.collect();
         std::thread::sleep(WARM_UP);
-        let measured = measure_window(bench, site, counted, options.rounds().seconds);
+        let window = Window::measure(bench, site, counted(options, &site.deployment), seconds);
         stop.store(true, Ordering::Relaxed);
         let done = threads
             .into_iter()
             .map(|thread| thread?.join().map_err(|_panicked| Failure::new("a client broke; its words stand above")));
-        Ok::<_, Failure>((done.collect::<Outcome<Vec<Done>>>()?, measured?))
+        Ok::<_, Failure>((done.collect::<Outcome<Vec<Done>>>()?, window?))
     })?;
-    let Window { began, ended, before, after, statements } = measured;
-    let counted: Vec<&Paid> =
-        done.iter().flat_map(|client| &client.paid).filter(|paid| (began..ended).contains(&paid.done)).collect();
-    let payments = counted.len() as u64;
-    let mut figures = vec![("payments per second".to_owned(), payments as f64 / (ended - began).as_secs_f64())];
+    let mut problems = delivery_log.problems();
+    let mut paid = Vec::new();
+    for client in done {
+        problems.extend(client.problems);
+        paid.extend(client.paid.into_iter().filter(|paid| (window.began..window.ended).contains(&paid.done)));
+    }
     let steps = flow.calls().iter().chain(&["from its answer until ORDER_PROCESSED", "whole payment"]);
-    for (at, name) in steps.enumerate() {
-        let mut micros: Vec<u64> = counted.iter().map(|paid| paid.micros[at]).collect();
-        micros.sort_unstable();
-        for percent in [50, 99] {
-            figures.push((format!("{name}, p{percent} ms"), percentile(&micros, percent).unwrap_or_default()));
-        }
-    }
-    figures.push(("load1".to_owned(), load1));
-    let per_payment = |at: usize| -> Figures {
-        let was =
-            |name: &String| before[at].iter().find(|(known, _)| known == name).map_or(Duration::ZERO, |one| one.1);
-        let micros = |spent: Duration| spent.as_secs_f64() * 1e6 / payments.max(1) as f64;
-        after[at].iter().map(|(name, is)| (name.clone(), micros(is.saturating_sub(was(name))))).collect()
-    };
-    let mut anomalies = delivery_log.anomalies();
-    for client in done.iter().map(|client| &client.anomalies) {
-        anomalies.refused += client.refused;
-        anomalies.lost += client.lost;
-        anomalies.first_refusal = anomalies.first_refusal.or_else(|| client.first_refusal.clone());
-    }
-    all_paid.extend(delivery_log.paid());
-    Ok(Sample { figures, payments, cpu: per_payment(0), threads: per_payment(1), statements, anomalies })
+    let took =
+        steps.enumerate().map(|(at, name)| (*name, paid.iter().map(|paid| paid.micros[at]).collect::<Vec<u64>>()));
+    Ok((window.sample(paid.len() as u64, took, load1, &problems), delivery_log.paid()))
 }
 
 /// Payments per second of the drop-in on a site that runs, the median of all rounds.
-pub(crate) fn rate(bench: &Bench, options: &SiteOptions, site: &Site) -> Outcome<f64> {
-    let mut rates = Vec::new();
-    for _ in 0..options.rounds().count {
-        let sample = run_once(bench, options, PaymentFlow::DropIn, site, None, &mut Vec::new())?;
-        print!("{}", sample.anomalies.warnings(rates.len() + 1));
-        rates.push(sample.figures[0].1);
-    }
-    Ok(Spread::of(rates).map_or(0.0, |spread| spread.median))
+pub(crate) fn rate(bench: &Programs, options: &SiteOptions, site: &Site) -> Outcome<f64> {
+    let pay = |seconds| run_once(bench, options, PaymentFlow::DropIn, site, seconds).map(|(sample, _)| sample);
+    let row = in_turn("payments", &[Contender::new(PaymentFlow::DropIn.name(), pay)], options.rounds())?.remove(0);
+    print!("{}", row.warnings());
+    Ok(row.per_second())
 }
 
 /// The seconds that count, and what they took.
 struct Window {
     began: Instant,
     ended: Instant,
-    before: [Vec<(String, Duration)>; 2],
-    after: [Vec<(String, Duration)>; 2],
-    statements: Vec<Statement>,
+    cpu: Figures,
+    /// Of the all-in-one.
+    threads: Figures,
+    /// What PostgreSQL did, when that was asked for.
+    statements: Vec<statements::Statement>,
 }
 
-fn measure_window(bench: &Bench, site: &Site, counted: Option<&str>, seconds: u32) -> Outcome<Window> {
-    counted.map(|database| statements::forget(bench, database)).transpose()?;
-    let (before, began) = (spent(bench, site)?, Instant::now());
-    std::thread::sleep(Duration::from_secs(seconds.into()));
-    let (after, ended) = (spent(bench, site)?, Instant::now());
-    let statements = counted.map(|database| statements::read(bench, database)).transpose()?.unwrap_or_default();
-    Ok(Window { began, ended, before, after, statements })
-}
+impl Window {
+    fn measure(bench: &Programs, site: &Site, counted: Option<&str>, seconds: u32) -> Outcome<Self> {
+        counted.map(|database| statements::forget(bench, database)).transpose()?;
+        let process = |service: &Service| (service.name.to_owned(), CpuSource::Process(service.program.id()));
+        let server = site.deployment.postmaster(bench)?;
+        let server = server.map(|postmaster| (POSTGRES.to_owned(), CpuSource::Server(postmaster)));
+        let ours = [client::THREAD, receiver::THREAD].map(|name| (name.to_owned(), CpuSource::Thread(name)));
+        let programs = site.services.iter().map(process).chain(server).chain(ours);
+        let threads = match site.services.as_slice() {
+            [service] => vec![(String::new(), CpuSource::ThreadsOf(service.program.id()))],
+            _ => Vec::new(),
+        };
+        let (programs, threads, began) =
+            (CpuMeter::start(programs.collect())?, CpuMeter::start(threads)?, Instant::now());
+        std::thread::sleep(Duration::from_secs(seconds.into()));
+        let (cpu, threads, ended) = (programs.read()?, threads.read()?, Instant::now());
+        let statements = counted.map(|database| statements::read(bench, database)).transpose()?.unwrap_or_default();
+        Ok(Self { began, ended, cpu, threads, statements })
+    }
 
-fn spread(values: impl IntoIterator<Item = f64>) -> String {
-    Spread::of(values).map_or_else(|| "-".to_owned(), |spread| spread.to_string())
-}
-
-/// Median and spread of every figure.
-fn show_figures(samples: &[Sample]) -> String {
-    let names = samples.first().map_or(&[][..], |sample| &sample.figures).iter().enumerate();
-    let rows = names.map(|(at, (name, _))| vec![name.clone(), spread(samples.iter().map(|one| one.figures[at].1))]);
-    table(&["", "median (min..max)"], &rows.collect::<Vec<_>>())
+    /// What so many payments took, each of their steps in microseconds.
+    fn sample<'a>(
+        self,
+        payments: u64,
+        steps: impl Iterator<Item = (&'a str, Vec<u64>)>,
+        load1: f64,
+        problems: &Problems,
+    ) -> Sample {
+        let rate = payments as f64 / (self.ended - self.began).as_secs_f64();
+        let mut figures = vec![("payments per second".to_owned(), rate)];
+        for (name, mut micros) in steps {
+            micros.sort_unstable();
+            for percent in [50, 99] {
+                figures.push((format!("{name}, p{percent} ms"), percentile(&micros, percent).unwrap_or_default()));
+            }
+        }
+        figures.push(("load1".to_owned(), load1));
+        let mut notes = String::new();
+        if !self.threads.is_empty() {
+            let head = ["threads of the all-in-one, last run", "CPU us per payment"];
+            notes = format!("\n{}", dearest(head, per(self.threads, payments)));
+        }
+        if !self.statements.is_empty() {
+            notes += &format!("\n{}", statements::show(&self.statements, payments));
+        }
+        Sample { figures, cpu: per(self.cpu, payments), done: payments, warnings: problems.lines(), notes }
+    }
 }
 
 /// What each program takes of the processor and of memory.
-fn show_programs(bench: &Bench, site: &Site, samples: &[Sample]) -> Outcome<String> {
+fn show_programs(bench: &Programs, site: &Site, row: &Row) -> Outcome<String> {
     let mut rows = Vec::new();
-    for (at, (name, _)) in samples.first().map_or(&[][..], |sample| &sample.cpu).iter().enumerate() {
+    for (name, _) in row.samples.iter().take(1).flat_map(|sample| &sample.cpu) {
         let (now, peak) = match site.services.iter().find(|service| service.name == name) {
             Some(service) => {
                 let memory = usage::memory_of(service.program.id())?;
                 (figure(memory.now), figure(memory.peak))
             }
-            None if name == POSTGRES => (figure(usage::memory_of_server(bench.postmaster())?), "-".to_owned()),
+            None if name == POSTGRES => (figure(usage::memory_of_server(bench.postmaster()?)?), "-".to_owned()),
             None => ("-".to_owned(), "-".to_owned()),
         };
-        rows.push(vec![name.clone(), spread(samples.iter().map(|sample| sample.cpu[at].1)), now, peak]);
+        rows.push(vec![name.clone(), row.show(name), now, peak]);
     }
-    let all = samples.iter().map(|sample| sample.cpu.iter().map(|(_, micros)| micros).sum());
+    let all = row.samples.iter().map(|sample| sample.cpu.iter().map(|(_, micros)| micros).sum());
     rows.push(vec!["all".to_owned(), spread(all), "-".to_owned(), "-".to_owned()]);
     Ok(table(&["program", "CPU us per payment", "MiB afterwards", "MiB at most"], &rows))
-}
-
-/// What the threads of the all-in-one take of the processor; empty when it was not measured.
-fn show_threads(samples: &[Sample]) -> String {
-    let Some(last) = samples.last().filter(|sample| !sample.threads.is_empty()) else {
-        return String::new();
-    };
-    let mut threads: Vec<_> = last.threads.iter().filter(|(_, micros)| *micros >= THREAD_MIN).collect();
-    threads.sort_by(|one, other| other.1.total_cmp(&one.1));
-    let rows: Vec<_> = threads.into_iter().map(|(name, micros)| vec![name.clone(), figure(*micros)]).collect();
-    format!("\n{}", table(&["threads of the all-in-one, last run", "CPU us per payment"], &rows))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample(per_second: f64) -> Sample {
-        let threads = vec![("webhooks".to_owned(), 12.0), ("idle".to_owned(), 0.0)];
-        Sample { figures: vec![("payments per second".to_owned(), per_second)], threads, ..Sample::default() }
-    }
-
-    #[test]
-    fn every_figure_is_shown_by_its_median_and_spread() {
-        let text = show_figures(&[sample(100.0), sample(400.0), sample(300.0)]);
-        assert!(text.contains("payments per second | 300 (100..400)"), "{text}");
-    }
-
-    #[test]
-    fn threads_that_do_nothing_are_left_out() {
-        let text = show_threads(&[sample(1.0)]);
-        assert!(text.contains("webhooks") && !text.contains("idle"), "{text}");
-    }
-
-    #[test]
-    fn nothing_that_went_wrong_is_passed_over() {
-        assert_eq!(Anomalies::default().warnings(1), "");
-        let refusal = Some("POST /v1/session: 503".to_owned());
-        let text = Anomalies { refused: 2, first_refusal: refusal, lost: 1, ..Anomalies::default() }.warnings(3);
-        assert!(
-            text.contains("in run 3 2 calls") && text.contains("503") && text.contains("1 payments were"),
-            "{text}"
-        );
-    }
 }

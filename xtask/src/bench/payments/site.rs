@@ -11,10 +11,9 @@ use super::client::ServiceAddress;
 use super::delivery_log::{DeliveryLog, ReceivedNotification};
 use crate::bench::deployment::{ALL_IN_ONE, Deployment, PROCESSOR_KEY, SANDBOX, SERVICES, Service};
 use crate::bench::receiver::{Answer, Receiver, Request};
-use crate::bench::run::Bench;
 use crate::command::captured;
 use crate::failure::{Context, Failure, Outcome};
-use crate::programs::free_address;
+use crate::programs::{Programs, free_address};
 
 /// All load comes from one address, over more connections than one client should have.
 const ANY_NUMBER_OF_CONNECTIONS: (&str, &str) = ("DROPIN_MAX_CONNECTIONS_PER_CLIENT", "0");
@@ -54,7 +53,7 @@ pub(crate) struct Site {
 impl Site {
     /// Creates the merchants with endpoints at a receiver of its own, each screened or not, and starts the programs.
     pub(super) fn start(
-        bench: &mut Bench,
+        bench: &mut Programs,
         deployment: Deployment,
         topology: Topology,
         merchants: &[bool],
@@ -79,10 +78,7 @@ impl Site {
             shops.push(Shop { merchant_id: merchant.merchant_id, authorization, is_screened });
         }
         secrets.get_or_init(|| webhooks);
-        let services = match topology {
-            Topology::Split => start_split(bench, &deployment)?,
-            Topology::AllInOne => vec![deployment.start_all_in_one(bench, &[ANY_NUMBER_OF_CONNECTIONS])?],
-        };
+        let services = start_programs(bench, &deployment, topology, None)?;
         Ok(Self { deployment, services, topology, shops, delivery_log, _receiver: receiver })
     }
 
@@ -94,13 +90,12 @@ impl Site {
         Ok(ServiceAddress { address: service.address, prefix: if is_all { prefix } else { "" } })
     }
 
-    /// The sandbox processor.
     pub(super) fn processor(&self) -> Outcome<ServiceAddress> {
         self.find(SANDBOX, "/sandbox")
     }
 
     /// Runs `dropin ledger verify`; fails with its findings.
-    pub(super) fn verify_ledger(&self, bench: &Bench) -> Outcome<()> {
+    pub(super) fn verify_ledger(&self, bench: &Programs) -> Outcome<()> {
         let ServiceAddress { address, prefix } = self.processor()?;
         let mut verify = self.deployment.command(bench, ALL_IN_ONE);
         verify.args(["ledger", "verify"]).env("PROCESSOR_URL", format!("http://{address}{prefix}"));
@@ -108,33 +103,18 @@ impl Site {
     }
 
     /// Starts the programs again, and the admin panel at that address: a program of its own, or beside the services of the all-in-one.
-    pub(crate) fn start_with_panel(&mut self, bench: &mut Bench, panel: SocketAddr) -> Outcome<()> {
-        self.services = match self.topology {
-            Topology::Split => {
-                let mut services = start_split(bench, &self.deployment)?;
-                let processor = services.iter().find(|service| service.name == SANDBOX);
-                let processor = processor.map(|service| format!("http://{}", service.address)).unwrap_or_default();
-                let settings = [ANY_NUMBER_OF_CONNECTIONS, ("PROCESSOR_URL", processor.as_str())];
-                services.push(self.deployment.launch(bench, "admin-panel", panel, &[], &settings)?);
-                services
-            }
-            Topology::AllInOne => {
-                let listen = panel.to_string();
-                let settings = [ANY_NUMBER_OF_CONNECTIONS, ("DROPIN_ADMIN_LISTEN", listen.as_str())];
-                vec![self.deployment.start_all_in_one(bench, &settings)?]
-            }
-        };
+    pub(crate) fn start_with_panel(&mut self, bench: &mut Programs, panel: SocketAddr) -> Outcome<()> {
+        self.services = start_programs(bench, &self.deployment, self.topology, Some(panel))?;
         Ok(())
     }
 
-    /// Stops the programs.
-    pub(crate) fn stop(&mut self, bench: &mut Bench) -> Outcome<()> {
+    pub(crate) fn stop(&mut self, bench: &mut Programs) -> Outcome<()> {
         self.services.drain(..).try_for_each(|service| bench.end(service.program))
     }
 }
 
 /// Has a merchant's payments screened. Each client pays with one card in one browser again and again, which is no fraud here.
-fn screen(bench: &Bench, deployment: &Deployment, merchant: &str) -> Outcome<()> {
+fn screen(bench: &Programs, deployment: &Deployment, merchant: &str) -> Outcome<()> {
     let rules = bench.file("screening.toml", "[velocity]\nCARD_TRIES_HOUR = [5, 0]\nDEVICE_TRIES_HOUR = [10, 0]\n")?;
     let rules = rules.display().to_string();
     for arguments in
@@ -145,9 +125,22 @@ fn screen(bench: &Bench, deployment: &Deployment, merchant: &str) -> Outcome<()>
     Ok(())
 }
 
-fn start_split(bench: &mut Bench, deployment: &Deployment) -> Outcome<Vec<Service>> {
-    let addresses =
-        SERVICES.map(|name| Ok::<_, Failure>((name, free_address()?))).into_iter().collect::<Outcome<Vec<_>>>()?;
+/// Starts the programs, with the admin panel at an address of its own if there is one.
+fn start_programs(
+    bench: &mut Programs,
+    deployment: &Deployment,
+    topology: Topology,
+    panel: Option<SocketAddr>,
+) -> Outcome<Vec<Service>> {
+    if topology == Topology::AllInOne {
+        let listen = panel.map(|address| ("DROPIN_ADMIN_LISTEN", address.to_string()));
+        let listen = listen.iter().map(|(name, address)| (*name, address.as_str()));
+        let settings: Vec<_> = [ANY_NUMBER_OF_CONNECTIONS].into_iter().chain(listen).collect();
+        return Ok(vec![deployment.start_all_in_one(bench, &settings)?]);
+    }
+    let addresses = SERVICES.iter().map(|name| Ok((*name, free_address()?)));
+    let panel = panel.map(|address| Ok(("admin-panel", address)));
+    let addresses = addresses.chain(panel).collect::<Outcome<Vec<_>>>()?;
     let url = |wanted: &str| {
         let found = addresses.iter().find(|(name, _)| *name == wanted);
         found.map(|(_, address)| format!("http://{address}")).unwrap_or_default()
@@ -181,7 +174,7 @@ struct Order<'a> {
 /// Records a notification if it is genuine, and only then acknowledges it.
 fn record(request: Request<'_>, secrets: &[Webhook], delivery_log: &DeliveryLog) -> Answer {
     let Some(Notification { event_type: event, order }) = verified(request, secrets) else {
-        delivery_log.record_forged();
+        delivery_log.record_forged(request.header("webhook-id"));
         return Answer::Reject;
     };
     let Some(order) = order else {
@@ -208,7 +201,7 @@ mod tests {
     use std::sync::mpsc;
 
     use super::*;
-    use crate::bench::payments::Anomalies;
+    use crate::bench::payments::check::Problems;
     use crate::bench::payments::client::PaymentFlow;
     use crate::http1::Client;
 
@@ -230,8 +223,8 @@ mod tests {
         let receiver = Receiver::start(move |request| record(request, &secrets, &log)).unwrap();
         let body = r#"{"EventType":"SESSION_COMPLETED","Order":{"OrderId":"one","MerchantReference":"run.0.1"}}"#;
         assert_eq!(notify(&receiver, body, body), 200);
-        assert_eq!(delivery_log.anomalies(), Anomalies::default());
+        assert_eq!(delivery_log.problems(), Problems::default());
         assert_eq!(notify(&receiver, body, &body.replace("one", "two")), 401);
-        assert_eq!(delivery_log.anomalies(), Anomalies { forged: 1, ..Anomalies::default() });
+        assert_eq!(delivery_log.problems().lines(), ["1 x a notification had a wrong signature, for example id-1"]);
     }
 }

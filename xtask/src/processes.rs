@@ -1,14 +1,13 @@
 //! Finding and ending processes by what /proc says about them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::process_status::ProcessStatus;
+use crate::failure::{Context, Failure, Outcome};
 
 /// Everything a watched program starts inherits this variable, so it is found even after it left its process group.
 pub(crate) const MARKER_VARIABLE: &str = "DROPIN_XTASK_RUN";
@@ -24,33 +23,25 @@ pub(crate) struct Wanted {
     pub(crate) groups: BTreeSet<u32>,
 }
 
-/// A process that is still alive.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) id: u32,
     command: String,
-    ports: BTreeSet<u16>,
 }
 
 impl fmt::Display for Process {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "process {} ({})", self.id, self.command)?;
-        if self.ports.is_empty() {
-            return Ok(());
-        }
-        let ports: Vec<String> = self.ports.iter().map(u16::to_string).collect();
-        write!(out, ", listening on port {}", ports.join(", "))
+        write!(out, "process {} ({})", self.id, self.command)
     }
 }
 
 impl Wanted {
     /// The living processes that match, ourselves excluded.
     pub(crate) fn alive(&self) -> Vec<Process> {
-        let listening = listening_sockets();
         let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
         let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
         let found = ids.filter(|id| *id != std::process::id() && self.matches(*id));
-        found.map(|id| describe(id, &listening)).collect()
+        found.map(describe).collect()
     }
 
     /// Waits a moment for the processes to end by themselves; returns those that did not.
@@ -88,28 +79,45 @@ fn has_marker(environment: &[u8], marker: &str) -> bool {
     rests.into_iter().any(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
-fn describe(id: u32, listening: &BTreeMap<String, u16>) -> Process {
-    let folder = Path::new("/proc").join(id.to_string());
-    let words = fs::read(folder.join("cmdline")).unwrap_or_default();
-    let command: String = String::from_utf8_lossy(&words).replace('\0', " ").trim().chars().take(160).collect();
-    let files = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten();
-    let sockets = files.filter_map(|file| fs::read_link(file.path()).ok());
-    let ports = sockets.filter_map(|socket| listening.get(socket.to_str()?).copied()).collect();
-    Process { id, command, ports }
+fn describe(id: u32) -> Process {
+    let words = fs::read(format!("/proc/{id}/cmdline")).unwrap_or_default();
+    let command = String::from_utf8_lossy(&words).replace('\0', " ").trim().chars().take(160).collect();
+    Process { id, command }
 }
 
-/// Ports that are listened on, by the name their socket has among a process's files.
-fn listening_sockets() -> BTreeMap<String, u16> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|path| fs::read_to_string(path).unwrap_or_default());
-    tables.iter().flat_map(|table| table.lines()).filter_map(listening_socket).collect()
+/// The part of /proc/*/stat that this tool needs; times in clock ticks.
+#[derive(Debug, PartialEq)]
+pub(crate) struct ProcessStatus {
+    pub(crate) is_dead: bool,
+    pub(crate) parent: u32,
+    pub(crate) group: u32,
+    /// User and system time of all its threads.
+    pub(crate) own: u64,
+    /// The same of the processes that it started and waited for.
+    pub(crate) waited_for: u64,
 }
 
-/// One line of /proc/net/tcp: "sl local_address rem_address st … inode"; state 0A is "listening".
-fn listening_socket(line: &str) -> Option<(String, u16)> {
-    let fields: Vec<&str> = line.split_whitespace().collect();
-    let (_, port) = fields.get(1)?.rsplit_once(':')?;
-    let inode = fields.get(9).filter(|_| fields.get(3) == Some(&"0A"))?;
-    Some((format!("socket:[{inode}]"), u16::from_str_radix(port, 16).ok()?))
+impl ProcessStatus {
+    /// Of a process that exists.
+    pub(crate) fn of(process: u32) -> Outcome<Self> {
+        let path = format!("/proc/{process}/stat");
+        let text = fs::read_to_string(&path).context(|| format!("read {path}; has the program ended?"))?;
+        Self::parse(&text).ok_or_else(|| Failure::new(format!("{path} is not understood")))
+    }
+
+    /// Reads "id (name) state parent group …"; the name may contain anything, so the last `)` counts.
+    fn parse(text: &str) -> Option<Self> {
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
+        Some(Self {
+            is_dead: matches!(*fields.first()?, "Z" | "X"),
+            parent: fields.get(1)?.parse().ok()?,
+            group: fields.get(2)?.parse().ok()?,
+            own: ticks(11)? + ticks(12)?,
+            waited_for: ticks(13)? + ticks(14)?,
+        })
+    }
 }
 
 fn signal(signal: Signal, processes: &[Process]) {
@@ -126,13 +134,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_listening_sockets_only() {
-        let line = |state: &str| format!("0: 0100007F:1F90 00000000:0000 {state} 00000000:00000000 00:0 0 0 0 4711 1");
-        assert_eq!(listening_socket(&line("0A")), Some(("socket:[4711]".to_owned(), 8080)));
-        assert_eq!(listening_socket(&line("01")), None);
-    }
-
-    #[test]
     fn finds_a_process_by_its_marker_and_ends_it() {
         let marker = format!("unit-test-{}", std::process::id());
         let wanted = Wanted { marker: Some(marker.clone()), groups: BTreeSet::new() };
@@ -143,7 +144,7 @@ mod tests {
         while wanted.alive().is_empty() {
             std::thread::yield_now();
         }
-        assert_eq!(wanted.alive()[0].id, child.id());
+        assert_eq!(wanted.alive()[0].to_string(), format!("process {} (sleep 600)", child.id()));
         wanted.end();
         assert!(wanted.alive().is_empty());
         assert!(!child.wait().unwrap().success());
@@ -157,10 +158,12 @@ mod tests {
     }
 
     #[test]
-    fn names_the_ports_a_process_listens_on() {
-        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let told = describe(std::process::id(), &listening_sockets()).to_string();
-        assert!(told.contains("listening on port") && told.contains(&port.to_string()), "{told}");
+    fn a_status_is_read_behind_a_name_with_brackets() {
+        let text = "42 (a ) b) S 7 41 42 0 -1 4194560 9 8 0 0 150 50 30 20 20 0 3 0 1 2 3";
+        let expected = ProcessStatus { is_dead: false, parent: 7, group: 41, own: 200, waited_for: 50 };
+        assert_eq!(ProcessStatus::parse(text), Some(expected));
+        assert_eq!(ProcessStatus::parse(&text.replace(") S", ") Z")).map(|status| status.is_dead), Some(true));
+        assert_eq!(ProcessStatus::parse("42 (a) S 7"), None);
+        assert!(ProcessStatus::of(std::process::id()).unwrap().parent > 0);
     }
 }
