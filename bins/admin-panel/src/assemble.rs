@@ -109,6 +109,7 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         payments: payments(context, processor.clone(), catalogue.into(), None).await,
         contracts: context.contracts(),
         disputes: disputes(context, processor.disputes(), secrets.clone()),
+        processors: processor.all().map(|one| one.id.clone()).collect(),
         notifications: Notifications { store: store.clone(), clock: clock.clone(), ids: ids.clone() },
         merchants,
         access: store.clone(),

@@ -45,8 +45,13 @@ impl Fields {
     /// Reads `application/x-www-form-urlencoded`, as a query or a body. `known` are the names that may come; one that ends in `[]` may come several times,
     /// of any other one the last counts.
     pub(crate) fn parse(encoded: &[u8], known: &[&str]) -> Result<Self, FieldsRefused> {
+        Self::of(form_urlencoded::parse(encoded).into_owned(), known)
+    }
+
+    /// The same of pairs that were read before.
+    pub(crate) fn of(pairs: impl IntoIterator<Item = (String, String)>, known: &[&str]) -> Result<Self, FieldsRefused> {
         let (mut fields, mut single, mut repeated) = (Vec::new(), 0, 0);
-        for (name, value) in form_urlencoded::parse(encoded) {
+        for (name, value) in pairs {
             if !known.contains(&&*name) {
                 return Err(FieldsRefused::Unknown(name.chars().take(40).collect()));
             }
@@ -59,10 +64,10 @@ impl Fields {
             }
             *count += 1;
             if value.contains('\0') {
-                return Err(FieldsRefused::Nul(name.into_owned()));
+                return Err(FieldsRefused::Nul(name));
             }
             // Browsers write line breaks of a text area as CR LF.
-            fields.push((name.into_owned(), value.replace("\r\n", "\n")));
+            fields.push((name, value.replace("\r\n", "\n")));
         }
         Ok(Self(fields))
     }

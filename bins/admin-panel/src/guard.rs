@@ -2,12 +2,15 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use actix_web::http::header::{COOKIE as COOKIE_HEADER, HOST, HeaderName, HeaderValue, ORIGIN, SET_COOKIE, USER_AGENT};
+use actix_web::http::header::{
+    CONTENT_TYPE, COOKIE as COOKIE_HEADER, HOST, HeaderName, HeaderValue, ORIGIN, SET_COOKIE, USER_AGENT,
+};
 use actix_web::http::{Method, Uri};
 use actix_web::{FromRequest, HttpMessage, HttpRequest, HttpResponse, Route, web};
 use dropin_access::operator::{ActionReach, PanelAction};
-use dropin_http::{ClientAddress, FormBody};
+use dropin_http::{ApiError, ClientAddress, FormBody, MultipartBody};
 use dropin_usecases::operators::{CurrentOperator, Operators, PanelClient, SessionError};
+use dropin_wire::dispute::FormPart;
 
 use crate::PanelDeps;
 use crate::fields::Fields;
@@ -25,6 +28,11 @@ const LANGUAGE_COOKIE: &str = "__Host-dropin-admin-language";
 const LANGUAGE_SECONDS: u32 = 365 * 24 * 60 * 60;
 /// Cookies are no script's and go with requests of our own pages alone; the session's ends with the browser.
 const COOKIE_ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Strict";
+
+/// The field of a form that takes files.
+pub(crate) const FILES: &str = "files[]";
+/// Most bytes of a form with files: 2.5 MiB.
+const MAX_FILES_FORM_BYTES: usize = 5 * 512 * 1024;
 
 /// What a handler answers.
 pub(crate) type Answer = Result<HttpResponse, Refusal>;
@@ -105,14 +113,14 @@ fn with_cookie(mut response: HttpResponse, cookie: &str) -> HttpResponse {
 pub(crate) fn to<F: Future<Output = Answer> + 'static>(handler: fn(PanelRequest) -> F) -> Route {
     web::to(move |http: HttpRequest, payload: web::Payload, deps: web::Data<PanelDeps>| async move {
         let answer = async {
-            let (route, fields) = match read(&http, payload).await {
+            let (route, fields, files) = match read(&deps, &http, payload).await {
                 Ok(read) => read,
                 Err(refusal) => return refusal.response(&http, &Fields::default()),
             };
             let answer = match admit(&deps, &http, route, &fields).await {
                 Ok((operator, csrf)) => {
                     let (fields, http) = (fields.clone(), http.clone());
-                    handler(PanelRequest { deps, operator, csrf, route, fields, http }).await
+                    handler(PanelRequest { deps, operator, csrf, route, fields, files, http }).await
                 }
                 Err(refusal) => Err(refusal),
             };
@@ -126,8 +134,8 @@ pub(crate) fn to<F: Future<Output = Answer> + 'static>(handler: fn(PanelRequest)
 pub(crate) fn to_anybody<F: Future<Output = Answer> + 'static>(handler: fn(OpenRequest) -> F) -> Route {
     web::to(move |http: HttpRequest, payload: web::Payload, deps: web::Data<PanelDeps>| async move {
         let answer = async {
-            let fields = match read(&http, payload).await {
-                Ok((_, fields)) => fields,
+            let fields = match read(&deps, &http, payload).await {
+                Ok((_, fields, _)) => fields,
                 Err(refusal) => return refusal.response(&http, &Fields::default()),
             };
             let request = OpenRequest { deps, http: http.clone(), fields: fields.clone() };
@@ -137,19 +145,52 @@ pub(crate) fn to_anybody<F: Future<Output = Answer> + 'static>(handler: fn(OpenR
     })
 }
 
-/// The route of a request and its fields. A form has to come from a page of ours.
-async fn read(http: &HttpRequest, payload: web::Payload) -> Result<(&'static PanelRoute, Fields), Refusal> {
+/// The route of a request, its fields and its files. A form has to come from a page of ours.
+async fn read(
+    deps: &PanelDeps,
+    http: &HttpRequest,
+    payload: web::Payload,
+) -> Result<(&'static PanelRoute, Fields, Vec<FormPart>), Refusal> {
     let route =
         current_route(http).ok_or_else(|| Refusal::Internal("a handler outside the table of routes".to_owned()))?;
     if route.method != Method::POST {
-        return Ok((route, Fields::parse(http.query_string().as_bytes(), route.fields)?));
+        return Ok((route, Fields::parse(http.query_string().as_bytes(), route.fields)?, Vec::new()));
     }
     if !is_from_own_page(http) {
         return Err(Refusal::Forged);
     }
-    let body = FormBody::from_request(http, &mut payload.into_inner()).await;
-    let FormBody(body) = body.map_err(|error| Refusal::Invalid(texts().domain(&error.message)))?;
-    Ok((route, Fields::parse(&body, route.fields)?))
+    if route.fields.contains(&FILES) && has_files(http) {
+        let (fields, files) = read_files(deps, http, payload, route).await?;
+        return Ok((route, fields, files));
+    }
+    let FormBody(body) = FormBody::from_request(http, &mut payload.into_inner()).await.map_err(unreadable)?;
+    Ok((route, Fields::parse(&body, route.fields)?, Vec::new()))
+}
+
+fn unreadable(error: ApiError) -> Refusal {
+    Refusal::Invalid(texts().domain(&error.message))
+}
+
+fn has_files(http: &HttpRequest) -> bool {
+    let media_type = http.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    media_type.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
+}
+
+/// A form with files. Nobody sends us so much who is not signed in.
+async fn read_files(
+    deps: &PanelDeps,
+    http: &HttpRequest,
+    payload: web::Payload,
+    route: &PanelRoute,
+) -> Result<(Fields, Vec<FormPart>), Refusal> {
+    deps.operators.peek(&token_of(http).ok_or(Refusal::SignIn(""))?).await.map_err(no_session)?;
+    let form = MultipartBody::<MAX_FILES_FORM_BYTES>::from_request(http, &mut payload.into_inner()).await;
+    let parts = form.and_then(|form| form.parts()).map_err(unreadable)?;
+    let (mut files, fields): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.name == FILES);
+    // Where nobody chose a file, a browser sends an empty one without a name.
+    files.retain(|file| !file.content.is_empty() || file.file_name.as_ref().is_some_and(|name| !name.is_empty()));
+    let fields = fields.into_iter().map(|part| (part.name, String::from_utf8_lossy(&part.content).into_owned()));
+    Ok((Fields::of(fields, route.fields)?, files))
 }
 
 /// Whether a browser says that a page of this origin sends the form. Sec-Fetch-Site is its own word, which no page can write; `Origin` is `null` where
@@ -194,13 +235,7 @@ async fn admit(
         true => deps.operators.peek(&token).await,
         false => deps.operators.current(&token).await,
     };
-    let operator = current.map_err(|error| match error {
-        SessionError::None => Refusal::SignIn(""),
-        SessionError::Idle => Refusal::SignIn("idle"),
-        SessionError::Over => Refusal::SignIn("over"),
-        SessionError::SecondFactorMissing => Refusal::SecondFactor,
-        SessionError::Store(error) => error.into(),
-    })?;
+    let operator = current.map_err(no_session)?;
     if route.method == Method::POST && !Operators::check_csrf(&token, fields.text("csrf")) {
         return Err(Refusal::Forged);
     }
@@ -212,6 +247,16 @@ async fn admit(
         }
     }
     Ok((operator, Operators::csrf_token(&token)))
+}
+
+fn no_session(error: SessionError) -> Refusal {
+    match error {
+        SessionError::None => Refusal::SignIn(""),
+        SessionError::Idle => Refusal::SignIn("idle"),
+        SessionError::Over => Refusal::SignIn("over"),
+        SessionError::SecondFactorMissing => Refusal::SecondFactor,
+        SessionError::Store(error) => error.into(),
+    }
 }
 
 /// Whether the operator may do it about anything at all.

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use actix_web::web;
 use dropin_http::Flows;
+use dropin_kernel::ProcessorId;
 use dropin_ports::{
     AccessStore, ActivityStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore,
     ScreeningStore, SessionStore, WebhookSender,
@@ -59,6 +60,8 @@ pub struct PanelDeps {
     pub contracts: Contracts,
     /// Disputes.
     pub disputes: Disputes,
+    /// The names of the deployment's processors, the main one first.
+    pub processors: Arc<[ProcessorId]>,
     /// Notifications.
     pub notifications: Notifications,
     /// Merchants' accounts.

@@ -10,6 +10,7 @@ use askama::Template;
 use dropin_access::operator::{OperatorScope, PanelAction};
 use dropin_kernel::MerchantId;
 use dropin_usecases::operators::{CurrentOperator, PanelClient};
+use dropin_wire::dispute::FormPart;
 
 use crate::assets::{ICON, LIVE, STYLE};
 use crate::fields::Fields;
@@ -26,6 +27,8 @@ pub(crate) struct PanelRequest {
     pub(crate) csrf: String,
     pub(crate) route: &'static PanelRoute,
     pub(crate) fields: Fields,
+    /// The files of a form that takes some.
+    pub(crate) files: Vec<FormPart>,
     pub(crate) http: HttpRequest,
 }
 

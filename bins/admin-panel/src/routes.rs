@@ -5,10 +5,10 @@ use actix_web::{HttpRequest, Route, web};
 use dropin_access::operator::PanelAction;
 use dropin_http::BodyLimit;
 
-use crate::guard::{to, to_anybody};
-use crate::screens::merchants::{endpoints, events, screening, settings, wallet};
+use crate::guard::{FILES, to, to_anybody};
+use crate::screens::merchants::{endpoints, events, routing, screening, settings, wallet};
 use crate::screens::{
-    accept, account, approvals, audit, contracts, export, ledger, many, merchants, notifications, operations,
+    accept, account, approvals, audit, contracts, disputes, export, ledger, many, merchants, notifications, operations,
     operators, orders, overview, rates, review, search, sessions, sign_in,
 };
 use crate::texts::Texts;
@@ -56,6 +56,7 @@ pub(crate) const NAVIGATION: &[NavigationItem] = &[
     item("/orders", |t| t.orders, PanelAction::ViewPayments),
     item("/sessions", |t| t.sessions, PanelAction::ViewPayments),
     item("/review", |t| t.reviews, PanelAction::ReviewOrder),
+    item("/disputes", |t| t.disputes, PanelAction::ViewPayments),
     item("/approvals", |t| t.approvals, PanelAction::ApproveMoney),
     item("/operations", |t| t.open_operations, PanelAction::ViewPayments),
     item("/notifications", |t| t.notifications, PanelAction::ViewNotifications),
@@ -83,6 +84,9 @@ const fn post(
 ) -> PanelRoute {
     PanelRoute { method: Method::POST, path, access, fields, handler }
 }
+
+/// The fields of an answer to a dispute, which may have files.
+const DISPUTE_FIELDS: &[&str] = &["csrf", "dispute", "answer", "text", FILES, "note"];
 
 use Access::{Allowed, Anybody, SignedIn};
 use PanelAction as A;
@@ -124,9 +128,8 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/orders/{id}/review", Allowed(A::ReviewOrder), &["csrf", "revision", "decision", "note"], || {
         to(review::decide)
     }),
-    post("/orders/{id}/dispute", Allowed(A::AnswerDispute), &["csrf", "dispute", "answer", "text", "note"], || {
-        to(orders::answer_dispute)
-    }),
+    post("/orders/{id}/dispute", Allowed(A::AnswerDispute), DISPUTE_FIELDS, || to(orders::answer_dispute)),
+    get("/disputes", Allowed(A::ViewPayments), &["merchant"], || to(disputes::list)),
     get("/sessions", Allowed(A::ViewPayments), sessions::FILTERS, || to(sessions::list)),
     get("/sessions/{id}", Allowed(A::ViewPayments), &["done"], || to(sessions::show)),
     get("/review", Allowed(A::ReviewOrder), &["merchant", "after", "done"], || to(review::list)),
@@ -166,6 +169,7 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/merchants/{id}/method-limits", Allowed(A::ChangeMerchant), settings::METHOD_LIMIT_FIELDS, || {
         to(settings::set_method_limits)
     }),
+    post("/merchants/{id}/processors", Allowed(A::ChangeMerchant), routing::FIELDS, || to(routing::set)),
     post("/merchants/{id}/rates", Allowed(A::ChangeMerchant), settings::RATE_FIELDS, || to(settings::set_rates_of)),
     get("/merchants/{id}/screening", Allowed(A::ManageScreening), &["done"], || to(screening::show)),
     post("/merchants/{id}/screening", Allowed(A::ManageScreening), screening::FIELDS, || to(screening::set)),

@@ -120,6 +120,9 @@ async fn of_merchants(acts: &mut Acts<'_>) {
     let limits = [("seen", seen.as_str()), ("method_limits", "[IDEAL]\ncountries = [\"NL\"]")];
     acts.act("/merchants/{id}/method-limits", &[&ana], &limits, "MERCHANT_CHANGE").await;
     let seen = acts.settings_seen(&ana).await;
+    let rules = [("seen", seen.as_str()), ("processor_rules", "stripe-us,sandbox currencies=USD\r\nsandbox")];
+    acts.act("/merchants/{id}/processors", &[&ana], &rules, "MERCHANT_CHANGE").await;
+    let seen = acts.settings_seen(&ana).await;
     let rates = [("seen", seen.as_str()), ("form", "GUARANTEED"), ("settlement", "USD")];
     acts.act("/merchants/{id}/rates", &[&ana], &rates, "RATES_CHANGE").await;
     let screening = [("seen", "0"), ("screening", "on"), ("days", "7")];

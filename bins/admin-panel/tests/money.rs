@@ -5,15 +5,15 @@ mod common;
 
 use std::time::Duration;
 
-use actix_web::http::StatusCode;
-use common::{Page, World};
+use actix_web::http::{Method, StatusCode};
+use common::{Page, World, request};
 use dropin_access::operator::{MoneyKind, MoneyRequest, MoneyRequestState, OperatorRole};
 use dropin_kernel::{DisputeId, LedgerTransactionId, MoneyRequestId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Dispute, DisputeReason, NewDispute, Refund};
 use dropin_ports::{Acting, AuditLog, AuditQuery, ChangeDispute, DisputeStore, MoneyRequested, PaymentStore};
 use dropin_usecases::audit_log::MerchantAct;
-use dropin_usecases::operators::CurrentOperator;
+use dropin_usecases::operators::{CurrentOperator, Operators};
 use dropin_usecases::payments::RefundAsk;
 use uuid::Uuid;
 
@@ -267,17 +267,16 @@ async fn only_an_owner_makes_api_users_that_move_money() {
     }
 }
 
-#[actix_web::test]
-async fn a_dispute_is_shown_and_answered_once_by_those_who_may() {
-    let world = World::new().await;
-    let order = world.store.find_order_anywhere(world.order_of_ana).await.unwrap().unwrap().0;
+/// A dispute of this Order that waits for an answer for so many seconds.
+async fn disputed(world: &World, order: OrderId, reference: &str, seconds: u64) -> DisputeId {
+    let order = world.store.find_order_anywhere(order).await.unwrap().unwrap().0;
     let new = NewDispute {
         id: DisputeId::new(Uuid::now_v7()),
-        processor: "sandbox".to_owned(),
-        reference: "dp_1".to_owned(),
+        processor: "sandbox".parse().unwrap(),
+        reference: reference.to_owned(),
         reason: DisputeReason::ProductNotReceived,
         amount: Amount::from_minor(order.total.currency(), 500).unwrap(),
-        due_at: Some(world.deps.clock.now().plus(Duration::from_secs(600))),
+        due_at: Some(world.deps.clock.now().plus(Duration::from_secs(seconds))),
     };
     let step = Dispute::open(new, &order, LedgerTransactionId::new(Uuid::now_v7()), world.deps.clock.now()).unwrap();
     let id = step.dispute.id;
@@ -293,6 +292,34 @@ async fn a_dispute_is_shown_and_answered_once_by_those_who_may() {
         audit: None,
     };
     world.store.change_dispute(change).await.unwrap();
+    id
+}
+
+/// Sends a form with a file of this name and media type, as a browser does.
+async fn post_file(
+    world: &World,
+    session: &str,
+    path: &str,
+    fields: &[(&str, &str)],
+    (name, media): (&str, &str),
+) -> Page {
+    let csrf = Operators::csrf_token(session);
+    let mut body = String::new();
+    for (field, value) in [("csrf", csrf.as_str())].iter().chain(fields) {
+        body += &format!("--b\r\nContent-Disposition: form-data; name=\"{field}\"\r\n\r\n{value}\r\n");
+    }
+    let content = if name.is_empty() { "" } else { "%PDF-1.7" };
+    body += &format!(
+        "--b\r\nContent-Disposition: form-data; name=\"files[]\"; filename=\"{name}\"\r\nContent-Type: {media}\r\n\r\n{content}\r\n--b--\r\n"
+    );
+    let sent = request(Method::POST, path, Some(session)).insert_header(("origin", "https://panel.example"));
+    world.send(sent.insert_header(("content-type", "multipart/form-data; boundary=b")).set_payload(body)).await
+}
+
+#[actix_web::test]
+async fn a_dispute_is_shown_and_answered_once_by_those_who_may() {
+    let world = World::new().await;
+    let id = disputed(&world, world.order_of_ana, "dp_1", 600).await;
     let (viewer, support) = (OperatorRole::Viewer, OperatorRole::Support);
     let (viewer, support) = (world.operator(viewer, None).await, world.operator(support, None).await);
     let path = format!("/orders/{}", world.order_of_ana);
@@ -303,13 +330,24 @@ async fn a_dispute_is_shown_and_answered_once_by_those_who_may() {
     let accept = [("dispute", dispute.as_str()), ("answer", "accept"), ("text", ""), ("note", "the shopper called")];
     assert_eq!(world.post(&viewer, &answer, &accept).await.status, StatusCode::FORBIDDEN);
     let evidence = |text, note| [("dispute", dispute.as_str()), ("answer", "evidence"), ("text", text), ("note", note)];
-    for fields in [evidence("", "why"), evidence("It was delivered.", "")] {
-        assert_eq!(world.post(&support, &answer, &fields).await.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let (nothing, script) = (("", "application/octet-stream"), ("a.js", "text/javascript"));
+    for (fields, file) in [
+        (evidence("", "why"), nothing),
+        (evidence("It was delivered.", ""), nothing),
+        (evidence("It was delivered.", "why"), script),
+    ] {
+        let refused = post_file(&world, &support, &answer, &fields, file).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.text);
     }
-    let told = world.post(&support, &answer, &evidence("It was delivered.", "by the carrier's note")).await;
+    let pdf = ("receipt.pdf", "application/pdf");
+    let stranger = post_file(&world, "nobody", &answer, &evidence("", "why"), pdf).await;
+    assert!(stranger.location().starts_with("/sign-in"), "{}", stranger.text);
+    let told = post_file(&world, &support, &answer, &evidence("", "by the carrier's note"), pdf).await;
     assert_eq!(
         (told.status, told.location()),
-        (StatusCode::SEE_OTHER, format!("{path}?done=dispute-pending").as_str())
+        (StatusCode::SEE_OTHER, format!("{path}?done=dispute-pending").as_str()),
+        "{}",
+        told.text
     );
     let again = world.post(&support, &answer, &accept).await;
     assert_eq!(again.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -318,7 +356,27 @@ async fn a_dispute_is_shown_and_answered_once_by_those_who_may() {
     let entries = world.store.search_audit_log(query).await.unwrap().entries;
     assert_eq!(entries.len(), 1);
     let after = entries[0].after.clone().unwrap_or_default();
-    assert!(after.contains("TextCharacters") && !after.contains("delivered"), "nothing of what it says: {after}");
+    assert!(
+        after.contains("application/pdf, 8 bytes") && !after.contains("receipt"),
+        "nothing of what it says: {after}"
+    );
     let foreign = format!("/orders/{}/dispute", world.order_of_bob);
     assert_eq!(world.post(&support, &foreign, &accept).await.status, StatusCode::NOT_FOUND);
+}
+
+#[actix_web::test]
+async fn open_disputes_are_listed_for_their_merchants_soonest_due_first() {
+    let world = World::new().await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    assert!(world.get(Some(&owner), "/disputes").await.text.contains("No dispute waits"));
+    disputed(&world, world.order_of_ana, "dp_1", 900).await;
+    disputed(&world, world.order_of_bob, "dp_2", 600).await;
+    let (ana, bob) = (world.order_of_ana.to_string(), world.order_of_bob.to_string());
+    let all = world.get(Some(&owner), "/disputes").await.text;
+    assert!(all.find(&bob).unwrap() < all.find(&ana).unwrap() && all.contains("sandbox"), "{all}");
+    let narrowed = world.get(Some(&owner), &format!("/disputes?merchant={}", world.ana)).await.text;
+    assert!(narrowed.contains(&ana) && !narrowed.contains(&bob), "{narrowed}");
+    let of_ana = world.operator(OperatorRole::Viewer, Some(world.ana)).await;
+    let own = world.get(Some(&of_ana), "/disputes").await.text;
+    assert!(own.contains(&ana) && !own.contains(&bob), "{own}");
 }

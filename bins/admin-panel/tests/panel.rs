@@ -73,7 +73,7 @@ async fn another_merchants_things_are_not_there() {
         }
         assert!(!page.text.contains(&format!("/merchants/{}", world.bob)), "{path}");
     }
-    for list in ["/orders", "/sessions", "/orders.csv", "/notifications", "/audit"] {
+    for list in ["/orders", "/sessions", "/orders.csv", "/disputes", "/notifications", "/audit"] {
         let page = world.get(Some(&session), &format!("{list}?merchant={}", world.bob)).await;
         assert_eq!(page.status, StatusCode::NOT_FOUND, "{list}");
     }
@@ -416,4 +416,31 @@ async fn an_unknown_id_and_every_action_are_searched_for_in_one_step() {
     assert_eq!(found.location(), format!("/orders?reference={unknown}"));
     let log = world.get(Some(&session), "/audit?action=ORDER_REFUND").await.text;
     assert!(log.contains("<option value=\"ORDER_REFUND\" selected>Order refund</option>"), "{log}");
+}
+
+/// An operator of the whole deployment says which processors a merchant's payments go to; one of the merchant sees it.
+#[actix_web::test]
+async fn payments_are_routed_by_those_of_the_whole_deployment_alone() {
+    let world = World::new().await;
+    let (owner, of_ana) =
+        (world.operator(OperatorRole::Owner, None).await, world.operator(OperatorRole::Owner, Some(world.ana)).await);
+    let settings = format!("/merchants/{}/settings", world.ana);
+    let path = format!("/merchants/{}/processors", world.ana);
+    let set = async |session: &str, rules: &str| {
+        let seen = world.get(Some(session), &settings).await.field("seen");
+        world.post(session, &path, &[("seen", seen.as_str()), ("processor_rules", rules)]).await
+    };
+    for (rules, why) in [("gone", "sandbox, stripe-us"), ("stripe-us colour=red", "is no condition")] {
+        let refused = set(&owner, rules).await;
+        assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.text);
+        assert!(refused.text.contains(why) && refused.text.contains(rules), "{}", refused.text);
+    }
+    assert_eq!(set(&owner, "stripe-us currencies=USD\r\nsandbox").await.status, StatusCode::SEE_OTHER);
+    let kept = world.deps.access.find_merchant(world.ana).await.unwrap().unwrap().processors.to_string();
+    assert_eq!(kept, "stripe-us currencies=USD\nsandbox");
+    assert_eq!(set(&of_ana, "sandbox").await.status, StatusCode::FORBIDDEN);
+    let seen = world.get(Some(&of_ana), &settings).await.text;
+    assert!(seen.contains("stripe-us currencies=USD") && !seen.contains("processor_rules"), "{seen}");
+    assert_eq!(set(&owner, "").await.status, StatusCode::SEE_OTHER);
+    assert!(world.deps.access.find_merchant(world.ana).await.unwrap().unwrap().processors.rules().is_empty());
 }

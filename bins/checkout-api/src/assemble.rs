@@ -8,7 +8,7 @@ use dropin_boot::{
     ProcessorEventArgs, PublicArgs, ScreeningArgs, StashArgs, WalletArgs, keep_memory_private, public_url,
 };
 use dropin_keyring::MasterKey;
-use dropin_payments::{PaymentArgs, ProcessorEvents, payments};
+use dropin_payments::{PaymentArgs, ProcessorEvents, disputes, payments};
 use dropin_score_client::{ScoreClient, ScoreClientError};
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::catalogue::MethodLists;
@@ -120,6 +120,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         flows: context.flows.clone(),
         url_policy: context.mode.url_policy(),
         wallets: wallet_sessions(context, &settings.wallet, secrets.clone(), asset_origin)?,
+        disputes: disputes(context, processor.disputes(), secrets.clone()),
         events: Arc::new(events),
         methods: MethodLists {
             merchants: merchants.clone(),

@@ -26,6 +26,7 @@ use dropin_payments::ProcessorEvents;
 use dropin_ports::Payment;
 use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::contracts::Contracts;
+use dropin_usecases::disputes::Disputes;
 use dropin_usecases::idempotency::IdempotencyService;
 use dropin_usecases::payments::{Checkouts, Payments, Shopper};
 use dropin_usecases::wallet::{AssociationFile, WalletCertificates, WalletSessions};
@@ -68,6 +69,8 @@ pub struct MerchantDeps {
     pub methods: MethodLists,
     /// Payment sessions of the wallet's provider.
     pub wallets: WalletSessions,
+    /// Disputes, of which processors send events.
+    pub disputes: Disputes,
     /// Who may tell of what happened at which processor.
     pub events: Arc<ProcessorEvents>,
 }

@@ -19,13 +19,18 @@ async fn receive(
     let processor = request.match_info().get("ProcessorId").unwrap_or_default();
     let signature = request.headers().get(SIGNATURE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let payments = &deps.checkouts.payments;
-    let operations = deps.events.read(processor, signature, &body, payments.clock.now()).map_err(|error| {
+    let (processor, hints) = deps.events.read(processor, signature, &body, payments.clock.now()).map_err(|error| {
         let code = match error {
             ProcessorEventError::Unknown => ErrorCode::NotFound,
             ProcessorEventError::Refused(_) => ErrorCode::InvalidRequest,
         };
         ApiError::new(code, format!("The event is not taken notice of: {error}."))
     })?;
-    payments.look_soon(&operations).await?;
+    payments.look_soon(&hints.operations).await?;
+    let (payments, operations) = (payments.clone(), hints.operations);
+    deps.flows.run(async move { payments.look_at_refunds(&operations).await }).await??;
+    if let Some(reference) = hints.dispute {
+        deps.disputes.look_soon(processor, &reference).await?;
+    }
     Ok(HttpResponse::Ok().finish())
 }

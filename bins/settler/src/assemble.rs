@@ -60,11 +60,12 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         clock: context.clock.clone(),
         facts: settings.retention.screening_retention.0,
     };
+    let disputes = disputes(context, processor.disputes(), secrets.clone());
     let deps = SettlerDeps {
         payments,
         contracts: context.contracts(),
         deletions,
-        disputes: disputes(context, processor.disputes(), secrets.clone()),
+        disputes: disputes.clone(),
         answers: context.answers(),
         sessions: context.sessions(),
         screening,
@@ -79,6 +80,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         .ready_with_keys(move || audit_keys.check())
         .run("settler", run(deps, context.stop.clone()))
         .register_metrics(Arc::new(open))
+        .register_metrics(Arc::new(disputes))
         .register_metrics(sealing)
         .register_metrics(screening_rules)
         .register_metrics(screening_metrics)

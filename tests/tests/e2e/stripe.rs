@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::contracts::{opened, to_charge};
+use crate::disputes::{disputed, form, hand_in, path, then};
 use crate::{AUTHORIZED, PAID};
 use stand_in::{KEY, StandIn};
 
@@ -95,9 +96,13 @@ async fn events_are_hints(topology: Topology) {
     assert_eq!(world.shopper(&session).progress().await["State"], "REDIRECTED");
     client.post(format!("{page}/pay")).send().await.unwrap();
     // The shopper does not come back. In Stripe's metadata stands the operation; another's, or none, is nobody's.
-    for object in
-        [&object, &json!({"id": "ch_1"}), &object, &json!({"metadata": {"dropin_operation": uuid::Uuid::nil()}})]
-    {
+    for object in [
+        &object,
+        &json!({"id": "ch_1"}),
+        &object,
+        &json!({"metadata": {"dropin_operation": uuid::Uuid::nil()}}),
+        &json!({"object": "dispute", "id": "du_of_nobody"}),
+    ] {
         assert_eq!(send_event(&world, "stripe", "whsec_of_before", 299, object).await, 200);
     }
     until("the Session is paid", Duration::from_secs(10), async || {
@@ -253,4 +258,30 @@ async fn money_moves_at_stripe_by_all_in_one_on_sqlite() {
 #[actix_web::test]
 async fn money_moves_at_stripe_by_every_program_on_postgresql() {
     money_moves_at_stripe(Topology::Split).await;
+}
+
+/// A dispute is told, answered with a file, and decided by the bank; another one is accepted.
+async fn disputes_at_stripe(topology: Topology) {
+    let world = start(topology, &KeyFile::new(KEY)).await;
+    let (paid, dispute) = disputed(&world).await;
+    let given = hand_in(&world, &paid, &dispute, form("winning_evidence"), "evidence").await;
+    assert_eq!((given.status, &given.json()["State"]), (200, &json!("UNDER_REVIEW")), "{}", given.text());
+    let events = then(&["DISPUTE_OPENED", "DISPUTE_UPDATED", "DISPUTE_CLOSED"]);
+    let told = world.receiver.expect(&paid.session, &events).await;
+    assert_eq!(told[events.len() - 1].body["Dispute"]["State"], "WON");
+    let (paid, dispute) = disputed(&world).await;
+    let accepted = world.merchant.about("POST", &paid.order, &path(&dispute, "accept"), None).await;
+    assert_eq!((accepted.status, &accepted.json()["State"]), (200, &json!("ACCEPTED")), "{}", accepted.text());
+    world.receiver.expect(&paid.session, &then(&["DISPUTE_OPENED", "DISPUTE_CLOSED"])).await;
+    world.finish_at_another_processor().await;
+}
+
+#[actix_web::test]
+async fn disputes_at_stripe_by_all_in_one_on_sqlite() {
+    disputes_at_stripe(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn disputes_at_stripe_by_every_program_on_postgresql() {
+    disputes_at_stripe(Topology::Split).await;
 }

@@ -5,6 +5,7 @@ pub(crate) mod account;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 pub(crate) mod contracts;
+pub(crate) mod disputes;
 pub(crate) mod export;
 pub(crate) mod ledger;
 pub(crate) mod many;

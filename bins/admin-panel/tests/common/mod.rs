@@ -247,6 +247,7 @@ impl World {
                 clock: clock.clone(),
                 ids: ids.clone(),
             },
+            processors: ["sandbox", "stripe-us"].map(|name| name.parse().unwrap()).into(),
             contracts: Contracts { store: shared.clone(), clock: clock.clone(), ids: ids.clone() },
             notifications: Notifications { store: shared.clone(), clock: clock.clone(), ids: ids.clone() },
             merchants,

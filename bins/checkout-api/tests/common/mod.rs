@@ -34,6 +34,7 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::contracts::Contracts;
+use dropin_usecases::disputes::Disputes;
 use dropin_usecases::idempotency::{IdempotencyService, IdempotentOutcome, KEEP, Reply};
 use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper, Timing};
 use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
@@ -255,7 +256,8 @@ impl Api {
             domain: Some(WalletDomain::parse("assets.example", false).unwrap()),
         };
         let limit = FailureLimit::default();
-        let auth = AuthState(Arc::new(Authenticator::new(shared.clone(), secrets, clock.clone(), false, limit)));
+        let auth =
+            AuthState(Arc::new(Authenticator::new(shared.clone(), secrets.clone(), clock.clone(), false, limit)));
         let merchant = MerchantDeps {
             auth: auth.clone(),
             checkouts: Checkouts {
@@ -271,6 +273,14 @@ impl Api {
             flows: flows.clone(),
             url_policy: UrlPolicy::Production,
             wallets,
+            disputes: Disputes {
+                store: shared.clone(),
+                orders: shared.clone(),
+                processors: Vec::new(),
+                secrets: secrets.clone(),
+                clock: clock.clone(),
+                ids: Arc::new(SystemIds),
+            },
             events: Arc::default(),
             methods: MethodLists {
                 processors: Arc::default(),

@@ -195,7 +195,7 @@ fn of(dispute: &Dispute) -> Value {
         "Amount": dispute.amount.to_string(),
         "Currency": dispute.amount.currency().code(),
         "DueAt": dispute.due_at.map(|due| due.to_string()),
-        "Processor": dispute.processor,
+        "Processor": dispute.processor.as_str(),
         "ProcessorReference": dispute.reference,
         "CreatedAt": dispute.created_at.to_string(),
         "UpdatedAt": dispute.updated_at.to_string(),

@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use dropin_boot::{Failure, SystemClock};
-use dropin_ports::{ProcessorJournal, StoredCredentialList};
+use dropin_kernel::{ProcessorId, Timestamp};
+use dropin_ports::{ProcessorJournal, RecordSpan, StoredCredentialList};
 use dropin_store::Store;
-use dropin_usecases::audit::{Audit, AuditError, Finding, Report};
+use dropin_usecases::audit::{Audit, AuditError, Finding, RecordAudit, Report};
 use serde_json::{Map, Value, json};
 
+use super::notification::moment;
 use super::processor::{self, ProcessorFlags};
 use super::{Cli, Output, say};
 
@@ -26,6 +28,15 @@ pub(crate) struct VerifyLedger {
     /// Leave the processor's journal out
     #[arg(long)]
     pub(crate) without_processor: bool,
+    /// Compare with this processor's own lists of payments and refunds, where it has them in place of a journal, as Stripe has; by its name
+    #[arg(long, value_name = "NAME", requires_all = ["from", "until"], conflicts_with = "without_processor")]
+    pub(crate) of: Option<ProcessorId>,
+    /// What was created from this moment on, for example 2026-11-01T00:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = moment, requires = "of")]
+    pub(crate) from: Option<Timestamp>,
+    /// What was created before this moment
+    #[arg(long, value_name = "TIME", value_parser = moment, requires = "of")]
+    pub(crate) until: Option<Timestamp>,
     #[command(flatten)]
     pub(crate) processor: ProcessorFlags,
     #[command(flatten)]
@@ -39,6 +50,11 @@ pub(super) const NOT_COMPARED: u8 = 2;
 
 /// Verifies the ledger.
 pub(super) async fn verify(cli: &Cli, store: &Store, wanted: &VerifyLedger) -> Result<ExitCode, Failure> {
+    if let (Some(of), Some(from), Some(until)) = (&wanted.of, wanted.from, wanted.until) {
+        let report = compare_lists(cli, store, wanted, of, RecordSpan { from, until }).await?;
+        say(&if wanted.output.json { of_report(&report).to_string() } else { in_words(&report) })?;
+        return Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) });
+    }
     let processor = match wanted.without_processor {
         true => None,
         false => Some(Arc::new(processor::open_journal(cli, &wanted.processor).map_err(advise)?)),
@@ -47,11 +63,43 @@ pub(super) async fn verify(cli: &Cli, store: &Store, wanted: &VerifyLedger) -> R
     let credentials = processor.map(|processor| processor as Arc<dyn StoredCredentialList>);
     let audit = Audit { store: Arc::new(store.clone()), journal, credentials, clock: Arc::new(SystemClock) };
     let report = audit.verify().await.map_err(|error| match error {
-        AuditError::Journal(_) | AuditError::Credentials(_) => advise(not_answered(cli, wanted, &error)),
+        AuditError::Journal(_) | AuditError::Credentials(_) | AuditError::Records(_) => {
+            advise(not_answered(cli, wanted, &error))
+        }
         AuditError::Store(_) => error.into(),
     })?;
-    say(&if wanted.output.json { of(&report).to_string() } else { in_words(&report) })?;
+    say(&if wanted.output.json { of_report(&report).to_string() } else { in_words(&report) })?;
     Ok(if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::from(DIFFERS) })
+}
+
+/// Compares what was created in a span of time with a processor's own lists.
+async fn compare_lists(
+    cli: &Cli,
+    store: &Store,
+    wanted: &VerifyLedger,
+    of: &ProcessorId,
+    span: RecordSpan,
+) -> Result<Report, Failure> {
+    let router = processor::open_all(cli, &wanted.processor)?;
+    let names = || router.all().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ");
+    let (place, named) = router
+        .all()
+        .enumerate()
+        .find(|(_, one)| one.id == *of)
+        .ok_or_else(|| format!("the deployment has no processor {of}; it has {}", names()))?;
+    let records = named.client.records().ok_or_else(|| {
+        format!(
+            "{of} has no lists of payments and refunds: `dropin ledger verify` without --of compares with its journal"
+        )
+    })?;
+    let audit = RecordAudit {
+        store: Arc::new(store.clone()),
+        records,
+        processor: of.clone(),
+        is_main: place == 0,
+        clock: Arc::new(SystemClock),
+    };
+    Ok(audit.verify(span).await?)
 }
 
 /// Names who was asked: a service on another port, or another deployment's, answers wrongly or not at all.
@@ -75,7 +123,7 @@ fn in_words(report: &Report) -> String {
         lines.push(format!("… and {} more", report.found - shown));
     }
     let journal = match report.journal_entries {
-        Some(entries) => format!("{entries} entries of the processor's journal"),
+        Some(entries) => format!("{entries} entries of the processor's journal or lists"),
         None => "without the processor's journal".to_owned(),
     };
     let cards = report.credentials.map(|cards| format!(", {cards} stored cards")).unwrap_or_default();
@@ -103,7 +151,7 @@ fn line(finding: &Finding) -> String {
     format!("{line}  {}", finding.words)
 }
 
-fn of(report: &Report) -> Value {
+fn of_report(report: &Report) -> Value {
     let findings = report.findings.iter().map(|finding| {
         let mut shown = Map::new();
         shown.insert("What".to_owned(), finding.what.as_str().into());
@@ -154,7 +202,7 @@ mod tests {
             "{told}"
         );
         assert!(told.contains("7 entries") && told.contains("1001 disagreements"), "{told}");
-        let json = of(&report);
+        let json = of_report(&report);
         assert_eq!((&json["Clean"], &json["Findings"][0]["OrderId"]), (&json!(false), &json!(id)));
     }
 }

@@ -38,12 +38,13 @@ const SECTIONS: [(&str, &[&str]); 10] = [
 const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 
 /// The part of the deployment that tells of a metric, by the beginning of its name.
-const TELLERS: [(&str, &str); 13] = [
+const TELLERS: [(&str, &str); 14] = [
     ("dropin_audit_", "settler"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
     ("dropin_processor_", "session-api, checkout-api, settler, admin-panel"),
     ("dropin_operations_", "settler"),
+    ("dropin_disputes_", "settler"),
     ("dropin_rates_", "settler"),
     ("dropin_notif", "notifier"),
     ("dropin_wallet_", "checkout-api"),

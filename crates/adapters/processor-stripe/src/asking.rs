@@ -11,10 +11,14 @@ use tokio::time::{Instant, sleep};
 use zeroize::Zeroizing;
 
 use crate::form::{CONTENT_TYPE, form};
+use crate::multipart::Upload;
 use crate::object::{ErrorEnvelope, ErrorObject};
 
 /// The first wait after a limit of calls that does not say how long; doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// Where files are sent.
+const FILES: &str = "/v1/files";
 
 /// What came of a call.
 pub(crate) enum Said<T> {
@@ -87,6 +91,12 @@ impl<'a> Asking<'a> {
         body: Zeroizing<Vec<u8>>,
     ) -> Said<T> {
         self.exchange(|| Call::post(path.to_owned(), key.map(str::to_owned), CONTENT_TYPE, body.clone())).await
+    }
+
+    /// Sends a file, once under `key`.
+    pub(crate) async fn upload<T: DeserializeOwned>(&self, key: &str, file: &Upload) -> Said<T> {
+        let call = || Call::upload(FILES.to_owned(), key.to_owned(), file.content_type.clone(), file.body.clone());
+        self.exchange(call).await
     }
 
     /// Makes the call; waits and makes it again while Stripe says that it took no notice of it because of a limit or a lock.

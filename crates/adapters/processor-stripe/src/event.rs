@@ -1,4 +1,4 @@
-//! Stripe's events (docs.stripe.com/webhooks): hints that something has happened to an operation. What happened is asked for.
+//! Stripe's events (docs.stripe.com/webhooks): hints that something has happened to an operation or a dispute. What happened is asked for.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,7 @@ use dropin_kernel::{OpId, Timestamp};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
-use crate::names::{CAPTURE, OPERATION};
+use crate::names::{CAPTURE, OPERATION, is_id};
 
 /// The header that carries an event's signatures.
 pub const SIGNATURE_HEADER: &str = "Stripe-Signature";
@@ -37,6 +37,15 @@ pub enum EventRefused {
     Body,
 }
 
+/// What an event hints at; some of it may be nobody's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventHints {
+    /// Operations of ours.
+    pub operations: Vec<OpId>,
+    /// A dispute, by Stripe's id of it.
+    pub dispute: Option<String>,
+}
+
 /// The secrets that Stripe signs events with. They may be replaced while events arrive.
 pub struct EventSecrets(RwLock<Vec<Zeroizing<String>>>);
 
@@ -55,11 +64,11 @@ impl EventSecrets {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = lines;
     }
 
-    /// Verifies an event by the value of [`SIGNATURE_HEADER`], and tells the operations that it hints at: some of them may be nobody's.
+    /// Verifies an event by the value of [`SIGNATURE_HEADER`], and tells what it hints at.
     ///
     /// # Errors
     /// [`EventRefused`].
-    pub fn read(&self, header: &str, body: &[u8], now: Timestamp) -> Result<Vec<OpId>, EventRefused> {
+    pub fn read(&self, header: &str, body: &[u8], now: Timestamp) -> Result<EventHints, EventRefused> {
         let parts = || header.split(',').take(MAX_PARTS).filter_map(|part| part.trim().split_once('='));
         let mut times = parts().filter(|(name, _)| *name == "t");
         let (Some((_, time)), None) = (times.next(), times.next()) else { return Err(EventRefused::Signature) };
@@ -79,8 +88,10 @@ impl EventSecrets {
             return Err(EventRefused::Time);
         }
         let event: Event = serde_json::from_slice(body).map_err(|_other| EventRefused::Body)?;
-        let metadata = event.data.object.metadata;
-        Ok([OPERATION, CAPTURE].iter().filter_map(|name| metadata.get(*name)?.parse().ok()).collect())
+        let EventObject { object, id, metadata } = event.data.object;
+        let operations = [OPERATION, CAPTURE].iter().filter_map(|name| metadata.get(*name)?.parse().ok()).collect();
+        let dispute = id.filter(|id| object.as_deref() == Some("dispute") && is_id(id));
+        Ok(EventHints { operations, dispute })
     }
 }
 
@@ -103,6 +114,8 @@ struct EventData {
 
 #[derive(Deserialize)]
 struct EventObject {
+    object: Option<String>,
+    id: Option<String>,
     #[serde(default)]
     metadata: BTreeMap<String, String>,
 }
@@ -134,7 +147,7 @@ mod tests {
         tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn read(header: &str, body: &str, now: i64) -> Result<Vec<OpId>, EventRefused> {
+    fn read(header: &str, body: &str, now: i64) -> Result<EventHints, EventRefused> {
         let secrets = EventSecrets::new("whsec_new\n\nwhsec_old\n");
         secrets.read(header, body.as_bytes(), Timestamp::from_micros(now * 1_000_000))
     }
@@ -144,12 +157,27 @@ mod tests {
         let operation: OpId = "0198a6f0-0000-7000-8000-000000000001".parse().unwrap();
         for secret in ["whsec_new", "whsec_old"] {
             let header = format!("t={AT}, v1={}, v1={},v0=ab", "0".repeat(64), sign(secret, AT, BODY));
-            assert_eq!(read(&header, BODY, AT + 300), Ok(vec![operation]), "{secret}");
+            let hints = EventHints { operations: vec![operation], dispute: None };
+            assert_eq!(read(&header, BODY, AT + 300), Ok(hints), "{secret}");
         }
         for unknown in [r#"{"data":{"object":{}}}"#, r#"{"data":{"object":{"metadata":{"dropin_operation":"pi_1"}}}}"#]
         {
             let header = format!("t={AT},v1={}", sign("whsec_new", AT, unknown));
-            assert_eq!(read(&header, unknown, AT), Ok(vec![]), "{unknown}");
+            let nothing = EventHints { operations: vec![], dispute: None };
+            assert_eq!(read(&header, unknown, AT), Ok(nothing), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn an_event_about_a_dispute_names_it() {
+        for (object, id, named) in
+            [("dispute", "du_1", Some("du_1")), ("refund", "re_1", None), ("dispute", "../du_1", None)]
+        {
+            let body = format!(
+                r#"{{"type":"charge.dispute.created","data":{{"object":{{"object":"{object}","id":"{id}","metadata":{{}}}}}}}}"#
+            );
+            let header = format!("t={AT},v1={}", sign("whsec_new", AT, &body));
+            assert_eq!(read(&header, &body, AT).unwrap().dispute.as_deref(), named, "{object} {id}");
         }
     }
 

@@ -9,7 +9,7 @@ use dropin_ports::{
 
 use crate::amount::to_units;
 use crate::asking::{Asking, Said};
-use crate::names::{CAPTURE, CancellationReason, OPERATION};
+use crate::names::{CAPTURE, CancellationReason, OPERATION, is_id};
 use crate::object::{Intent, PaymentMethod, Refund, RefundList};
 use crate::outcome::{Known, declined, is_refund, of_authorization, of_capture, of_refund, of_void, refused, unknown};
 use crate::reference::{IntentKind, IntentReference};
@@ -173,7 +173,7 @@ async fn find_refund(asking: &Asking<'_>, intent: &IntentReference, key: OpId) -
         let last = page.data.last().map(|refund| refund.id.as_str());
         match last.filter(|_| page.has_more) {
             None => return Ok(Known::Nothing),
-            Some(last) if last.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
+            Some(last) if is_id(last) => {
                 after = format!("&starting_after={last}");
             }
             Some(_) => return Err("a refund has a name that makes no sense".to_owned()),
@@ -238,8 +238,9 @@ pub(crate) async fn abandon(asking: &Asking<'_>, question: &OperationQuery) -> S
 pub(crate) async fn delete_credential(asking: &Asking<'_>, request: &DeleteCredentialRequest) -> CredentialDeletion {
     let unknown = |why: String| CredentialDeletion::Unknown { why };
     let method = request.credential.expose().split_once('/').map(|(_customer, method)| method);
-    let is_name = |method: &&str| method.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let Some(method) = method.filter(is_name) else { return unknown("it is none of Stripe's".to_owned()) };
+    let Some(method) = method.filter(|method| is_id(method)) else {
+        return unknown("it is none of Stripe's".to_owned());
+    };
     let path = format!("/v1/payment_methods/{method}");
     match asking.post::<PaymentMethod>(&format!("{path}/detach"), None, &[]).await {
         Said::Object(_detached) => CredentialDeletion::Gone,

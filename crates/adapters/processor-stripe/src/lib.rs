@@ -5,12 +5,15 @@ mod amount;
 mod asking;
 mod authorize;
 mod decline;
+mod dispute;
 mod event;
 mod follow;
 mod form;
+mod multipart;
 mod names;
 mod object;
 mod outcome;
+mod records;
 mod reference;
 mod register;
 
@@ -19,39 +22,28 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, ProcessorId};
 use dropin_ports::{
-    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, Metric, MetricSource,
-    OperationQuery, Processor, ProcessorReply, Readiness, RefundRequest, Registration, StatusReply, VoidRequest,
+    AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, DisputeAnswerRequest, DisputeReply,
+    DisputesUnavailable, ListedDispute, Metric, MetricSource, OperationQuery, Processor, ProcessorDisputes,
+    ProcessorRecordPage, ProcessorRecords, ProcessorRecordsUnavailable, ProcessorReply, Readiness, RecordList,
+    RecordSpan, RefundRequest, Registration, ReportedDispute, StatusReply, VoidRequest,
 };
 use dropin_processor_transport::health::{self, CallKind, ProcessorHealth};
-use dropin_processor_transport::{ProcessorConfig, ProcessorConfigError, ProcessorKey, Transport};
-use serde::de::IgnoredAny;
+use dropin_processor_transport::{KeyVerdict, ProcessorConfig, ProcessorConfigError, ProcessorKey, Transport};
 
-pub use crate::event::{EventRefused, EventSecrets, MAX_EVENT_SECRETS, SIGNATURE_HEADER};
+pub use crate::event::{EventHints, EventRefused, EventSecrets, MAX_EVENT_SECRETS, SIGNATURE_HEADER};
 
-use crate::asking::{Asking, Said};
+use crate::asking::Asking;
 use crate::authorize::Confirmation;
 
 /// Where Stripe is.
 pub const API_URL: &str = "https://api.stripe.com";
+/// Where Stripe takes files.
+const UPLOAD_URL: &str = "https://files.stripe.com";
 /// The version of the API that everything here was written for; every call names it.
 pub const API_VERSION: &str = "2024-06-20";
 
 /// A question that changes nothing, and that every key may ask.
 const PROBE: &str = "/v1/balance";
-
-/// Stripe does not know the key, or cannot be asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyCheck {
-    /// Stripe knows it.
-    Accepted,
-    /// Stripe refuses it: it is wrong, revoked or of another account.
-    Refused,
-    /// Nobody says so.
-    Unknown {
-        /// For the log.
-        why: String,
-    },
-}
 
 /// A client of Stripe's API.
 #[derive(Debug, Clone)]
@@ -63,6 +55,7 @@ impl StripeProcessor {
     /// # Errors
     /// [`ProcessorConfigError::Start`].
     pub fn start(config: ProcessorConfig) -> Result<Self, ProcessorConfigError> {
+        let config = if config.address() == API_URL { config.with_upload_address(UPLOAD_URL) } else { config };
         Transport::start(config.with_header("Stripe-Version", API_VERSION), PROBE).map(Self)
     }
 
@@ -77,15 +70,8 @@ impl StripeProcessor {
     }
 
     /// Asks whether Stripe accepts the key.
-    pub async fn check_key(&self) -> KeyCheck {
-        let asking = self.asking(CallKind::Status, None);
-        match asking.get::<IgnoredAny>(PROBE).await {
-            Said::Object(_) => KeyCheck::Accepted,
-            Said::Refused { status: 401, .. } => KeyCheck::Refused,
-            // A restricted key need not be allowed to read the balance.
-            Said::Refused { status: 403, .. } => KeyCheck::Accepted,
-            said => KeyCheck::Unknown { why: said.why() },
-        }
+    pub async fn check_key(&self) -> KeyVerdict {
+        self.0.check_key(self.0.deadline()).await
     }
 
     fn asking(&self, asked: CallKind, merchant_id: Option<MerchantId>) -> Asking<'_> {
@@ -164,6 +150,45 @@ impl Processor for StripeProcessor {
         let deletion = follow::delete_credential(&asking, &request).await;
         asking.count(health::of_deletion(&deletion));
         deletion
+    }
+}
+
+#[async_trait]
+impl ProcessorDisputes for StripeProcessor {
+    async fn list_disputes(&self, after: Option<&str>, limit: u32) -> Result<Vec<ListedDispute>, DisputesUnavailable> {
+        let mut asking = self.asking(CallKind::ListDisputes, None);
+        let (listed, outcome) = health::of_reading(dispute::list(&mut asking, after, limit).await);
+        asking.count(outcome);
+        listed
+    }
+
+    async fn read_dispute(&self, reference: &str) -> Result<ReportedDispute, DisputesUnavailable> {
+        let asking = self.asking(CallKind::ReadDispute, None);
+        let (found, outcome) = health::of_reading(dispute::read(&asking, reference).await);
+        asking.count(outcome);
+        found
+    }
+
+    async fn answer_dispute(&self, request: DisputeAnswerRequest) -> DisputeReply {
+        let asking = self.asking(CallKind::AnswerDispute, Some(request.merchant_id));
+        let reply = dispute::answer(&asking, &request).await;
+        asking.count(health::of_dispute_reply(&reply));
+        reply
+    }
+}
+
+#[async_trait]
+impl ProcessorRecords for StripeProcessor {
+    async fn list_records(
+        &self,
+        list: RecordList,
+        span: RecordSpan,
+        next: Option<&str>,
+    ) -> Result<ProcessorRecordPage, ProcessorRecordsUnavailable> {
+        let asking = self.asking(CallKind::Journal, None);
+        let (page, outcome) = health::of_reading(records::list(&asking, list, span, next).await);
+        asking.count(outcome);
+        page
     }
 }
 

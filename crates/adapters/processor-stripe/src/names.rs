@@ -1,4 +1,4 @@
-//! The names that we give and that Stripe keeps.
+//! The names that we give and that Stripe keeps, and those of its own.
 
 /// Our operation's id, in the metadata of an intent or a refund.
 pub(crate) const OPERATION: &str = "dropin_operation";
@@ -10,10 +10,17 @@ pub(crate) const MERCHANT: &str = "dropin_merchant";
 pub(crate) const CAPTURE: &str = "dropin_capture";
 /// The currency of a verification that charges nothing.
 pub(crate) const CURRENCY: &str = "dropin_currency";
+/// The id of the answer that a dispute was last given, in the dispute's own metadata.
+pub(crate) const ANSWER: &str = "dropin_answer";
+/// The id of the answer that accepts a dispute, in the dispute's own metadata: what is lost afterwards was accepted.
+pub(crate) const ACCEPTED: &str = "dropin_accepted";
 /// Its card is stored.
 pub(crate) const STORES: &str = "dropin_stores";
 /// It is paid with a stored card.
 pub(crate) const PAYS_STORED: &str = "dropin_pays_stored";
+
+/// Longest id of Stripe's.
+const MAX_ID_BYTES: usize = 255;
 
 /// Why we cancel an intent, in one of the words that Stripe knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +42,11 @@ impl CancellationReason {
     pub(crate) fn of(text: &str) -> Option<Self> {
         [Self::Abandoned, Self::Voided].into_iter().find(|reason| reason.as_str() == text)
     }
+}
+
+/// Whether this is one of Stripe's ids, and so may stand in a path.
+pub(crate) fn is_id(text: &str) -> bool {
+    (1..=MAX_ID_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 /// A method of the catalogue without a card that is paid on a page: its id, Stripe's word for it, and whether it can be captured later.

@@ -115,6 +115,37 @@ pub(crate) struct RefundList {
 }
 
 #[derive(Deserialize)]
+pub(crate) struct Dispute {
+    pub(crate) id: String,
+    pub(crate) status: String,
+    pub(crate) reason: String,
+    pub(crate) amount: i64,
+    pub(crate) currency: String,
+    #[serde(default)]
+    pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) payment_intent: Option<Expandable<DisputedIntent>>,
+    pub(crate) evidence_details: Option<EvidenceDetails>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct DisputedIntent {
+    #[serde(default)]
+    pub(crate) metadata: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct EvidenceDetails {
+    /// In seconds since 1970.
+    pub(crate) due_by: Option<i64>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct DisputeList {
+    pub(crate) data: Vec<Dispute>,
+    pub(crate) has_more: bool,
+}
+
+#[derive(Deserialize)]
 pub(crate) struct ErrorEnvelope {
     pub(crate) error: ErrorObject,
 }

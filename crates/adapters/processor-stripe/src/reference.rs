@@ -1,5 +1,7 @@
 use dropin_order::ProcessorReference;
 
+use crate::names::is_id;
+
 /// What an intent is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IntentKind {
@@ -40,8 +42,7 @@ impl IntentReference {
         let id = reference.as_str();
         let kind = [("pi_", IntentKind::Payment), ("seti_", IntentKind::Setup)];
         let (_, kind) = kind.into_iter().find(|(prefix, _)| id.starts_with(prefix))?;
-        let is_id = id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        is_id.then(|| Self { kind, id: id.to_owned() })
+        is_id(id).then(|| Self { kind, id: id.to_owned() })
     }
 
     pub(crate) fn id(&self) -> &str {

@@ -1,5 +1,6 @@
 //! The thread that owns the HTTP client. One call, one answer, one deadline over all of it; nothing is retried here.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,13 +36,19 @@ pub struct Call {
 
 enum Method {
     Get { limit: usize },
-    Post { key: Option<String>, content_type: &'static str, body: Zeroizing<Vec<u8>> },
+    Post { key: Option<String>, content_type: Cow<'static, str>, body: Zeroizing<Vec<u8>>, is_upload: bool },
 }
 
 impl Call {
     /// A call with an effect, once under its key; without one, a call that may be made again. The body is wiped when it has been written to the connection.
     pub fn post(path: String, key: Option<String>, content_type: &'static str, body: Zeroizing<Vec<u8>>) -> Self {
-        Self { path, method: Method::Post { key, content_type, body } }
+        Self { path, method: Method::Post { key, content_type: content_type.into(), body, is_upload: false } }
+    }
+
+    /// A call that sends a file, once under its key, to where the processor takes files. The body is wiped as that of [`Call::post`].
+    pub fn upload(path: String, key: String, content_type: String, body: Zeroizing<Vec<u8>>) -> Self {
+        let method = Method::Post { key: Some(key), content_type: content_type.into(), body, is_upload: true };
+        Self { path, method }
     }
 
     /// A question about one thing.
@@ -175,14 +182,18 @@ impl Caller {
     }
 
     async fn exchange(&self, call: Call) -> HttpReply {
-        let url = format!("{}{}", self.config.base, call.path);
+        let base = match &call.method {
+            Method::Post { is_upload: true, .. } => self.config.upload_base.unwrap_or(&self.config.base),
+            _ => &self.config.base,
+        };
+        let url = format!("{base}{}", call.path);
         let key = self.config.key.text();
         let key = key.as_str();
         let (limit, sent) = match call.method {
             Method::Get { limit } => (limit, self.client.get(url).bearer_auth(key).send().await),
-            Method::Post { key: idempotency_key, content_type, body } => {
+            Method::Post { key: idempotency_key, content_type, body, .. } => {
                 let request =
-                    self.client.post(url).bearer_auth(key).insert_header((header::CONTENT_TYPE, content_type));
+                    self.client.post(url).bearer_auth(key).insert_header((header::CONTENT_TYPE, &*content_type));
                 let request = match idempotency_key {
                     Some(key) => request.insert_header(("Idempotency-Key", key)),
                     None => request,

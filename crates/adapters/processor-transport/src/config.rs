@@ -67,6 +67,8 @@ impl fmt::Debug for ProcessorKey {
 #[derive(Clone)]
 pub struct ProcessorConfig {
     pub(crate) base: String,
+    /// Where files are sent; with everything else when `None`.
+    pub(crate) upload_base: Option<&'static str>,
     /// Host and port, without whatever else stands in the address.
     pub(crate) name: String,
     pub(crate) key: Arc<ProcessorKey>,
@@ -105,6 +107,7 @@ impl ProcessorConfig {
         let name = url.port().map_or_else(|| host.to_string(), |port| format!("{host}:{port}"));
         Ok(Self {
             base: base.trim_end_matches('/').to_owned(),
+            upload_base: None,
             name,
             key: Arc::new(ProcessorKey::new(key)),
             deadline,
@@ -112,6 +115,17 @@ impl ProcessorConfig {
             breaker: ProcessorBreakerRules::default(),
             headers: Vec::new(),
         })
+    }
+
+    /// Where calls go, without a slash at its end.
+    pub fn address(&self) -> &str {
+        &self.base
+    }
+
+    /// The same for a processor that takes files at an address of their own, which must be an https one.
+    #[must_use]
+    pub fn with_upload_address(self, address: &'static str) -> Self {
+        Self { upload_base: Some(address), ..self }
     }
 
     /// The same with one more header in every call.

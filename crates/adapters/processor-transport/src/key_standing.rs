@@ -8,7 +8,7 @@ const VALID_FOR: Duration = Duration::from_secs(1);
 
 /// What is known of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum KeyVerdict {
+pub enum KeyVerdict {
     /// The processor accepts it.
     Accepted,
     /// The processor refuses it.

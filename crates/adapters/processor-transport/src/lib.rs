@@ -21,12 +21,12 @@ use tokio::time::{Instant, timeout_at};
 use crate::client::Job;
 use crate::guard::Guard;
 use crate::health::{CallKind, ProcessorHealth};
-use crate::key_standing::KeyVerdict;
 
 pub use crate::breaker::{BreakerState, ProcessorBreakerRules};
 pub use crate::client::{Call, HttpReply, tls_client_config};
 pub use crate::config::{CallLimits, ProcessorConfig, ProcessorConfigError, ProcessorKey};
 pub use crate::guard::HeldBack;
+pub use crate::key_standing::KeyVerdict;
 
 /// How much longer than the deadline the other thread is waited for; it keeps the deadline itself.
 const GRACE: Duration = Duration::from_secs(1);
@@ -78,14 +78,21 @@ impl Transport {
         if self.guard.holds_back() {
             return Readiness::HeldBack;
         }
+        match self.check_key(Instant::now() + KEY_CHECK_DEADLINE).await {
+            KeyVerdict::Refused => Readiness::Unusable,
+            KeyVerdict::Accepted | KeyVerdict::Silent => Readiness::Ready,
+        }
+    }
+
+    /// Whether the processor accepts our key: what its answers of the last second told, else what it says to a question by `until`.
+    pub async fn check_key(&self, until: Instant) -> KeyVerdict {
         if let Some(verdict) = self.guard.key.verdict() {
-            return readiness_of(verdict);
+            return verdict;
         }
         let _only_one = self.checking_key.lock().await;
         if let Some(verdict) = self.guard.key.verdict() {
-            return readiness_of(verdict);
+            return verdict;
         }
-        let until = Instant::now() + KEY_CHECK_DEADLINE;
         let question = self.call(CallKind::Status, None, until, Call::get(self.probe.to_owned()));
         // What the processor answers to it is noted where all answers are.
         drop(timeout_at(until, question).await);
@@ -93,7 +100,7 @@ impl Transport {
         if verdict == KeyVerdict::Silent {
             self.guard.key.note(verdict);
         }
-        readiness_of(verdict)
+        verdict
     }
 
     /// When a call that begins now has to have ended.
@@ -129,12 +136,5 @@ impl Transport {
     /// Counts how what was asked ended, in one of the words of [`health`].
     pub fn count(&self, asked: CallKind, outcome: &'static str) {
         self.guard.outcomes.count(asked, outcome);
-    }
-}
-
-const fn readiness_of(verdict: KeyVerdict) -> Readiness {
-    match verdict {
-        KeyVerdict::Refused => Readiness::Unusable,
-        KeyVerdict::Accepted | KeyVerdict::Silent => Readiness::Ready,
     }
 }

@@ -100,6 +100,7 @@ macro_rules! all_cases {
                 a_refund_is_begun_whole
                 a_refund_reference_is_unique_per_order
                 refunds_are_settled_with_their_order
+                a_refund_that_failed_later_is_taken_back_once
                 a_refund_stays_open_and_is_asked_for_again
                 what_is_decided_on_no_refund_is_refused
                 the_database_guards_the_refunds
@@ -112,6 +113,7 @@ macro_rules! all_cases {
                 an_answer_is_open_once_and_given_until_it_ends
                 undecided_disputes_are_looked_at_in_turn
                 disputes_are_listed_newest_first
+                open_disputes_are_listed_and_counted
                 a_list_of_disputes_is_read_on_by_one
                 evidence_is_sealed_anew
                 the_database_guards_the_disputes

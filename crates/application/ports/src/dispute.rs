@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use dropin_access::SealedSecret;
-use dropin_kernel::{Change, DisputeAnswerId, DisputeId, MerchantId, OpId, OrderId, Revision, Timestamp};
+use dropin_kernel::{Change, DisputeAnswerId, DisputeId, MerchantId, OpId, OrderId, ProcessorId, Revision, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{
     Dispute, DisputeAnswer, DisputeAnswerKind, DisputeAnswerState, DisputeReason, DisputeState, Evidence,
@@ -179,6 +179,17 @@ pub struct DisputeFilter {
     pub before: Option<DisputeId>,
 }
 
+/// How many disputes of a processor wait for the merchant or the bank.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenDisputes {
+    /// The processor.
+    pub processor: ProcessorId,
+    /// Where they stand.
+    pub state: DisputeState,
+    /// How many.
+    pub count: u64,
+}
+
 /// Disputes and the answers to them.
 #[async_trait]
 pub trait DisputeStore: Send + Sync {
@@ -196,19 +207,37 @@ pub trait DisputeStore: Send + Sync {
     async fn find_dispute(&self, id: DisputeId) -> Result<Option<DisputeWithOrder>, StoreError>;
 
     /// A dispute by its processor's id of it.
-    async fn find_reported_dispute(&self, processor: &str, reference: &str) -> Result<Option<DisputeId>, StoreError>;
+    async fn find_reported_dispute(
+        &self,
+        processor: &ProcessorId,
+        reference: &str,
+    ) -> Result<Option<DisputeId>, StoreError>;
 
     /// The Order of an authorization that this processor was asked for, or one of before processors were named.
-    async fn find_disputed_order(&self, processor: &str, authorization: OpId) -> Result<Option<Order>, StoreError>;
+    async fn find_disputed_order(
+        &self,
+        processor: &ProcessorId,
+        authorization: OpId,
+    ) -> Result<Option<Order>, StoreError>;
 
     /// Disputes of any merchant, newest first, at most `limit`.
     async fn list_disputes(&self, filter: DisputeFilter, limit: u32) -> Result<Vec<Dispute>, StoreError>;
+
+    /// Undecided disputes of these merchants, or of all merchants: first those that wait for an answer, soonest due first; at most `limit`.
+    async fn list_open_disputes(
+        &self,
+        merchants: Option<Vec<MerchantId>>,
+        limit: u32,
+    ) -> Result<Vec<Dispute>, StoreError>;
+
+    /// How many disputes are undecided, for each processor and state that has some.
+    async fn count_open_disputes(&self) -> Result<Vec<OpenDisputes>, StoreError>;
 
     /// Takes over undecided disputes of a processor that were to be looked at by `now`, for until `next_look`; those that waited longest first, at most
     /// `limit`.
     async fn claim_undecided_disputes(
         &self,
-        processor: &str,
+        processor: &ProcessorId,
         now: Timestamp,
         next_look: Timestamp,
         limit: u32,
@@ -232,9 +261,13 @@ pub trait DisputeStore: Send + Sync {
     async fn find_evidence(&self, id: DisputeAnswerId) -> Result<Option<SealedSecret>, StoreError>;
 
     /// How far a processor's list of disputes has been read.
-    async fn find_dispute_position(&self, processor: &str) -> Result<Option<String>, StoreError>;
+    async fn find_dispute_position(&self, processor: &ProcessorId) -> Result<Option<String>, StoreError>;
 
     /// Keeps how far it has been read, unless somebody has read on meanwhile.
-    async fn keep_dispute_position(&self, processor: &str, old: Option<&str>, new: &str)
-    -> Result<Applied, StoreError>;
+    async fn keep_dispute_position(
+        &self,
+        processor: &ProcessorId,
+        old: Option<&str>,
+        new: &str,
+    ) -> Result<Applied, StoreError>;
 }

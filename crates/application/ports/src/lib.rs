@@ -21,6 +21,7 @@ mod operator;
 mod outbox;
 mod payment;
 mod processor;
+mod processor_records;
 mod rate_source;
 mod rate_store;
 mod screening;
@@ -63,8 +64,8 @@ pub use credential::{
 pub use credential_vault::{CredentialVault, SealedCredential};
 pub use dispute::{
     AnsweredDispute, ChangeDispute, DisputeAnswerRequest, DisputeChanged, DisputeFilter, DisputeReply, DisputeResponse,
-    DisputeStore, DisputeWithOrder, DisputesUnavailable, ListedDispute, NewDisputeAnswer, ProcessorDisputes,
-    ReportedDispute,
+    DisputeStore, DisputeWithOrder, DisputesUnavailable, ListedDispute, NewDisputeAnswer, OpenDisputes,
+    ProcessorDisputes, ReportedDispute,
 };
 pub use dropin_risk::IssuerChecks;
 pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
@@ -92,6 +93,10 @@ pub use payment::{
 pub use processor::{
     AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, OperationQuery, PaymentMethodData, Processor,
     ProcessorJournal, ProcessorReply, Readiness, RefundRequest, Registration, StatusReply, VoidRequest, Waiting,
+};
+pub use processor_records::{
+    ProcessorRecord, ProcessorRecordPage, ProcessorRecords, ProcessorRecordsUnavailable, RecordList, RecordSpan,
+    RecordedMoney,
 };
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};

@@ -254,6 +254,10 @@ pub trait PaymentStore: Send + Sync {
         limit: u32,
     ) -> Result<Vec<ClaimedOperation>, StoreError>;
 
+    /// Writes that a refund that had succeeded failed after all, in one transaction: what `settlement` says of its operation, the refund and the Order, what is
+    /// posted, history and events. [`Settled::AlreadySettled`] unless the operation is an approved one of that refund.
+    async fn take_back_refund(&self, settlement: Settlement) -> Result<Settled, StoreError>;
+
     /// Makes these operations due at `now`, where the processor was asked before and their outcome is open: something seems to have happened to them. One
     /// that its maker still holds stays so, and one that is unknown here is passed over.
     async fn make_due(&self, operations: &[OpId], now: Timestamp) -> Result<(), StoreError>;

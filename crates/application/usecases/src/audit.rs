@@ -8,6 +8,7 @@
 mod credentials;
 mod journal;
 mod open_work;
+mod records;
 mod report;
 mod rules;
 #[cfg(test)]
@@ -17,12 +18,13 @@ use std::sync::Arc;
 
 use dropin_kernel::Timestamp;
 use dropin_ports::{
-    AuditStore, AuditedOrder, Clock, CredentialListUnavailable, JournalUnavailable, ProcessorJournal, StoreError,
-    StoredCredentialList,
+    AuditStore, AuditedOrder, Clock, CredentialListUnavailable, JournalUnavailable, ProcessorJournal,
+    ProcessorRecordsUnavailable, StoreError, StoredCredentialList,
 };
 
 use self::journal::Journal;
 pub use self::open_work::OpenWork;
+pub use self::records::RecordAudit;
 pub use self::report::{Disagreement, Finding, MAX_FINDINGS, Report};
 
 /// Orders read in one state of the database.
@@ -40,6 +42,9 @@ pub enum AuditError {
     /// The list of the cards that it stored cannot be read.
     #[error(transparent)]
     Credentials(#[from] CredentialListUnavailable),
+    /// Its list of payments or refunds cannot be read.
+    #[error(transparent)]
+    Records(#[from] ProcessorRecordsUnavailable),
 }
 
 /// Verifies the ledger.

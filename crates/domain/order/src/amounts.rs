@@ -304,6 +304,13 @@ impl Amounts {
         released.with_refunds(refunded, pending)
     }
 
+    /// Takes back that a refund gave money back.
+    pub(crate) fn take_back_refund(&self, amount: &Amount) -> Result<Self, MoneyRule> {
+        let refunded = self.refunded.checked_sub(amount);
+        let refunded = refunded.map_err(|error| MoneyRule::of(error, MoneyRule::NotReserved))?;
+        self.with_refunds(refunded, self.refund_pending)
+    }
+
     fn with_refunds(&self, refunded: Amount, pending: Amount) -> Result<Self, MoneyRule> {
         self.checked(self.captured, refunded, self.capture_pending, pending)
     }

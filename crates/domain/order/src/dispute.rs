@@ -1,5 +1,5 @@
 use dropin_kernel::{
-    DisputeAnswerId, DisputeId, LedgerTransactionId, MerchantId, OrderId, Revision, Timestamp, coded_enum,
+    DisputeAnswerId, DisputeId, LedgerTransactionId, MerchantId, OrderId, ProcessorId, Revision, Timestamp, coded_enum,
 };
 use dropin_money::Amount;
 
@@ -134,7 +134,7 @@ pub struct NewDispute {
     /// Identifier.
     pub id: DisputeId,
     /// Which of the deployment's processors told of it.
-    pub processor: String,
+    pub processor: ProcessorId,
     /// The processor's own id of it.
     pub reference: String,
     /// Why.
@@ -156,7 +156,7 @@ pub struct Dispute {
     /// Whose Order it is.
     pub merchant_id: MerchantId,
     /// Which of the deployment's processors told of it.
-    pub processor: String,
+    pub processor: ProcessorId,
     /// The processor's own id of it.
     pub reference: String,
     /// Counts changes.

@@ -13,7 +13,7 @@ coded_enum! {
         InProgress = "IN_PROGRESS",
         /// The money was given back.
         Succeeded = "SUCCEEDED",
-        /// The processor refused; nothing was given back.
+        /// The processor refused, or took it back afterwards: the shopper does not have the money.
         Failed = "FAILED",
     }
 }
@@ -128,5 +128,30 @@ impl Order {
             order.amounts = amounts;
             order.under_review &= order.amounts.has_open_refund();
         }))
+    }
+
+    /// The processor tells that `amount`, which it had given back, did not reach the shopper: it is captured still, and can be refunded again.
+    ///
+    /// # Errors
+    /// [`StepRefused`] when that much was not given back, or the Order's life ended otherwise than paid.
+    ///
+    /// ```
+    /// # mod common { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/mod.rs")); }
+    /// # use common::*;
+    /// # use dropin_order::{Account, OrderState};
+    /// let order = in_state(OrderState::Processed);
+    /// let taken_back = order.refund_taken_back(&usd(100), id(5), NOW).unwrap();
+    /// assert_eq!(moves(&taken_back.ledger), [(Account::Refunded, -100), (Account::Captured, 100)]);
+    /// assert!(order.refund_taken_back(&usd(101), id(5), NOW).is_err(), "only 100 were refunded");
+    /// ```
+    pub fn refund_taken_back(
+        &self,
+        amount: &Amount,
+        ledger: LedgerTransactionId,
+        now: Timestamp,
+    ) -> Result<Step, StepRefused> {
+        let amounts = self.amounts.take_back_refund(amount)?;
+        let step = self.moved(OrderTrigger::RefundFailed, now)?.with(|order| order.amounts = amounts);
+        Ok(step.posting(ledger, Account::Refunded, Account::Captured, amount))
     }
 }

@@ -2,10 +2,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use dropin_boot::ProcessorKind;
-use dropin_ports::{Metric, MetricSource, Processor, ProcessorDisputes, ProcessorJournal, StoredCredentialList};
+use dropin_ports::{
+    Metric, MetricSource, Processor, ProcessorDisputes, ProcessorJournal, ProcessorRecords, StoredCredentialList,
+};
 use dropin_processor_http::HttpProcessor;
-use dropin_processor_stripe::{KeyCheck, StripeProcessor};
-use dropin_processor_transport::{ProcessorConfig, ProcessorConfigError, ProcessorKey};
+use dropin_processor_stripe::StripeProcessor;
+use dropin_processor_transport::{KeyVerdict, ProcessorConfig, ProcessorConfigError, ProcessorKey};
 
 /// A client of one processor: the one place that knows which kinds there are.
 #[derive(Debug, Clone)]
@@ -43,12 +45,14 @@ impl ProcessorClient {
     pub async fn check_key(&self) -> Result<(), String> {
         let Self::Stripe(client) = self else { return Ok(()) };
         match client.check_key().await {
-            KeyCheck::Accepted => Ok(()),
-            KeyCheck::Refused => Err("Stripe does not accept the key: put one that is not revoked where it comes from (PROCESSOR_KEY_FILE or PROCESSOR_KEY, or the key_file of a further \
+            KeyVerdict::Accepted => Ok(()),
+            KeyVerdict::Refused => Err("Stripe does not accept the key: put one that is not revoked where it comes from (PROCESSOR_KEY_FILE or PROCESSOR_KEY, or the key_file of a further \
                 processor); \
                 until then every payment fails, and nothing is charged"
                 .to_owned()),
-            KeyCheck::Unknown { why } => Err(format!("Stripe was asked whether it accepts the key, and did not say: {why}")),
+            KeyVerdict::Silent => Err("Stripe was asked whether it accepts the key, and did not say: see that it can be reached from here; \
+                payments are asked for all the same"
+                .to_owned()),
         }
     }
 
@@ -72,7 +76,15 @@ impl ProcessorClient {
     pub fn disputes(&self) -> Option<Arc<dyn ProcessorDisputes>> {
         match self {
             Self::Sandbox(client) => Some(Arc::new(client.clone())),
-            Self::Stripe(_) => None,
+            Self::Stripe(client) => Some(Arc::new(client.clone())),
+        }
+    }
+
+    /// Its lists of payments and refunds, where it has them in place of a journal.
+    pub fn records(&self) -> Option<Arc<dyn ProcessorRecords>> {
+        match self {
+            Self::Sandbox(_) => None,
+            Self::Stripe(client) => Some(Arc::new(client.clone())),
         }
     }
 

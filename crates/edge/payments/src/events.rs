@@ -1,12 +1,12 @@
-//! What processors send by themselves: hints that something has happened to an operation.
+//! What processors send by themselves: hints that something has happened to an operation or a dispute.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use dropin_boot::{Failure, FurtherProcessor, ProcessorArgs, ProcessorEventArgs, ProcessorKind, read_event_secrets};
-use dropin_kernel::{OpId, ProcessorId, Timestamp};
+use dropin_kernel::{ProcessorId, Timestamp};
 use dropin_private_file::watch;
-use dropin_processor_stripe::{EventRefused, EventSecrets};
+use dropin_processor_stripe::{EventHints, EventRefused, EventSecrets};
 
 /// The secrets that the deployment's processors sign their events with.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl ProcessorEvents {
         Ok(Self(all))
     }
 
-    /// The operations that an event of this processor hints at, once its `signature` is verified.
+    /// What an event hints at, once its `signature` is verified, with the processor that sends it.
     ///
     /// # Errors
     /// [`ProcessorEventError`].
@@ -57,10 +57,10 @@ impl ProcessorEvents {
         signature: &str,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<Vec<OpId>, ProcessorEventError> {
+    ) -> Result<(&ProcessorId, EventHints), ProcessorEventError> {
         let found = self.0.iter().find(|(id, _)| id.as_str() == processor);
-        let (_, secrets) = found.ok_or(ProcessorEventError::Unknown)?;
-        Ok(secrets.read(signature, body, now)?)
+        let (id, secrets) = found.ok_or(ProcessorEventError::Unknown)?;
+        Ok((id, secrets.read(signature, body, now)?))
     }
 }
 

@@ -64,8 +64,7 @@ impl ProcessorRouter {
 
     /// The disputes of those that tell of them.
     pub fn disputes(&self) -> Vec<DisputeProcessor> {
-        let of =
-            |one: &NamedProcessor| one.client.disputes().map(|api| DisputeProcessor { name: one.id.to_string(), api });
+        let of = |one: &NamedProcessor| one.client.disputes().map(|api| DisputeProcessor { name: one.id.clone(), api });
         self.all().filter_map(of).collect()
     }
 

@@ -3,6 +3,7 @@
 pub(crate) mod endpoints;
 pub(crate) mod events;
 mod markups;
+pub(crate) mod routing;
 pub(crate) mod screening;
 pub(crate) mod settings;
 mod users;

@@ -18,7 +18,7 @@ use dropin_usecases::rates::set_rates;
 use sha2::{Digest, Sha256};
 
 use super::markups::{read_markups, write_markups};
-use super::{CurrencyBox, currency_boxes, load, merchants, refusal};
+use super::{CurrencyBox, currency_boxes, load, merchants, refusal, routing};
 use crate::guard::Answer;
 use crate::page::{self, see};
 use crate::refusal::Refusal;
@@ -51,7 +51,7 @@ struct ClientRow {
 
 #[derive(Template)]
 #[template(path = "merchant_settings.html")]
-struct SettingsPage {
+pub(super) struct SettingsPage {
     shell: Shell,
     id: String,
     merchant: String,
@@ -68,33 +68,37 @@ struct SettingsPage {
     forms: Vec<Choice>,
     settlements: Vec<Choice>,
     markups: String,
+    processors: String,
+    processor_rules: String,
+    may_route: bool,
     wrong: Vec<String>,
 }
 
 /// What the page is about, as it is now.
-struct Current {
-    merchant: Merchant,
+pub(super) struct Current {
+    pub(super) merchant: Merchant,
     rates: RateSettings,
     /// Tells this state of the settings from any other one.
     digest: String,
 }
 
-async fn current(request: &PanelRequest) -> Result<Current, Refusal> {
+pub(super) async fn current(request: &PanelRequest) -> Result<Current, Refusal> {
     let merchant = load(request).await?.merchant;
     let rates = request.deps.rates.find_rate_settings(merchant.id).await?;
     let settings = (&merchant.name, &merchant.currencies, merchant.session_lifetime, merchant.attempts_allowed);
-    let text = format!("{settings:?} {:?} {:?} {rates:?}", merchant.saved_cards, merchant.methods);
+    let text =
+        format!("{settings:?} {:?} {:?} {:?} {rates:?}", merchant.saved_cards, merchant.methods, merchant.processors);
     let digest = hex(&Sha256::digest(text.as_bytes())[..16]);
     Ok(Current { merchant, rates, digest })
 }
 
 /// Whether a form is of a page that shows what is there still. What is written is compared with it once more, in the transaction that writes.
-fn is_seen(request: &PanelRequest, current: &Current) -> bool {
+pub(super) fn is_seen(request: &PanelRequest, current: &Current) -> bool {
     request.fields.text("seen") == current.digest
 }
 
 /// The page as it is now, with what was typed, because somebody else changed the merchant: nothing was saved, and it may be saved from here.
-async fn changed(request: &PanelRequest) -> Answer {
+pub(super) async fn changed(request: &PanelRequest) -> Answer {
     let current = current(request).await?;
     let page = page_of(request, &current, vec![texts().settings_changed.to_owned()]);
     Ok(page::html(StatusCode::CONFLICT, &page))
@@ -107,7 +111,7 @@ pub(crate) async fn show(request: PanelRequest) -> Answer {
 }
 
 /// The page; of a form that was not accepted it keeps what was typed.
-fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> SettingsPage {
+pub(super) fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> SettingsPage {
     let (fields, merchant, rates) = (&request.fields, &current.merchant, &current.rates);
     let typed = |name: &str, kept: String| {
         if fields.pairs().iter().any(|(known, _)| known == name) { fields.text(name).to_owned() } else { kept }
@@ -156,6 +160,9 @@ fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<String>) -> Set
             .into(),
         settlements: Currency::ALL.iter().map(|one| Choice::new(one.code(), one.code(), &settlement)).collect(),
         markups: typed("markups", write_markups(&rates.pricing.markups)),
+        processors: routing::names(request),
+        processor_rules: typed("processor_rules", merchant.processors.to_string()),
+        may_route: request.merchants().is_none(),
         wrong,
     }
 }
@@ -193,12 +200,12 @@ fn method_rows(catalogue: &Catalogue, methods: &MerchantMethods, typed: &[&str])
 }
 
 /// Where a saved form leads to.
-fn saved(current: &Current) -> Answer {
+pub(super) fn saved(current: &Current) -> Answer {
     Ok(see(format!("/merchants/{}/settings?done=saved", current.merchant.id)))
 }
 
 /// The page again with what is wrong, or why there is none.
-async fn again(request: &PanelRequest, current: &Current, error: AccountError) -> Answer {
+pub(super) async fn again(request: &PanelRequest, current: &Current, error: AccountError) -> Answer {
     match error {
         AccountError::Invalid(violations) => Ok(request.rejected(&page_of(request, current, in_words(&violations)))),
         AccountError::Changed => changed(request).await,

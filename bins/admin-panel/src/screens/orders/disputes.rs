@@ -1,7 +1,7 @@
 //! The disputes of an Order, and answering one.
 
-use dropin_kernel::{DisputeId, Timestamp};
-use dropin_order::{Dispute, Evidence, Order};
+use dropin_kernel::{DisputeId, Timestamp, Violations};
+use dropin_order::{Dispute, Evidence, EvidenceFile, Order};
 use dropin_ports::{AnsweredDispute, DisputeResponse};
 use dropin_usecases::disputes::DisputeError;
 
@@ -11,7 +11,7 @@ use crate::guard::Answer;
 use crate::page::see;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
-use crate::screens::{merchant_act, required_note};
+use crate::screens::{in_words, merchant_act, required_note};
 use crate::show::{self, Html};
 use crate::texts::{sentence, texts};
 
@@ -54,7 +54,27 @@ pub(super) async fn disputes_of(request: &PanelRequest, order: &Order) -> Result
     }
 }
 
-/// Accepts a dispute, or hands in what was written as evidence.
+/// The evidence of a form, or what is wrong with it.
+fn evidence(request: &PanelRequest, wrong: &mut Vec<String>) -> Option<Evidence> {
+    let text = request.fields.given("text");
+    if text.is_none() && request.files.is_empty() {
+        wrong.push(texts().write_the_evidence.to_owned());
+        return None;
+    }
+    let mut files = Vec::new();
+    for part in &request.files {
+        let name = part.file_name.clone().unwrap_or_default();
+        match part.media_type.as_deref().unwrap_or_default().to_ascii_lowercase().parse() {
+            Ok(media) => files.push(EvidenceFile { name, media, content: part.content.clone() }),
+            Err(_unknown) => wrong.push(texts().no_file_of_evidence(name)),
+        }
+    }
+    let evidence = Evidence::new(text.map(str::to_owned), files);
+    let told = |all: Violations| wrong.extend(in_words(&all.into_sorted()));
+    evidence.map_err(told).ok()
+}
+
+/// Accepts a dispute, or hands in what was written and chosen as evidence.
 pub(crate) async fn answer_dispute(request: PanelRequest) -> Answer {
     let (trail, _) = load(&request).await?;
     let order = &trail.records.order;
@@ -63,19 +83,7 @@ pub(crate) async fn answer_dispute(request: PanelRequest) -> Answer {
     let mut wrong: Vec<String> = required_note(&request.fields).err().into_iter().collect();
     let response = match request.fields.text("answer") {
         "accept" => Some(DisputeResponse::Accept),
-        "evidence" => match request.fields.given("text") {
-            Some(text) => match Evidence::new(Some(text.to_owned()), Vec::new()) {
-                Ok(evidence) => Some(DisputeResponse::Evidence(evidence)),
-                Err(all) => {
-                    wrong.extend(all.iter().map(|one| texts().domain(&one.message)));
-                    None
-                }
-            },
-            None => {
-                wrong.push(texts().write_the_evidence.to_owned());
-                None
-            }
-        },
+        "evidence" => evidence(&request, &mut wrong).map(DisputeResponse::Evidence),
         _ => return Err(Refusal::Invalid(texts().form_damaged.to_owned())),
     };
     let Some(response) = response.filter(|_| wrong.is_empty()) else {

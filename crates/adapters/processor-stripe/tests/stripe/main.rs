@@ -2,7 +2,10 @@
 //! says, not that Stripe does.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod at_stand_in;
 mod contract;
+mod disputes;
 mod keys;
 mod naming;
+mod records;
 mod stand_in;

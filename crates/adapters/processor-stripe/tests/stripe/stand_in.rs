@@ -1,8 +1,12 @@
-//! A stand-in for Stripe, written from its public API reference: intents, payment methods, customers, refunds, idempotency keys.
+//! A stand-in for Stripe, written from its public API reference: intents, payment methods, customers, refunds, disputes, files, idempotency keys.
+
+#[path = "stand_in_disputes.rs"]
+mod disputes;
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Bytes, Data};
@@ -12,6 +16,8 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 pub(crate) const KEY: &str = "sk_test_of_this_test";
+/// A card whose refunds fail after they have succeeded.
+const REFUND_FAILS: &str = "4000000000005126";
 /// Most entries of a page of a list, so that three refunds are two pages.
 const PAGE: usize = 2;
 
@@ -24,6 +30,8 @@ struct Books {
     intents: BTreeMap<String, Intent>,
     methods: BTreeMap<String, Method>,
     refunds: Vec<Value>,
+    disputes: Vec<disputes::Dispute>,
+    files: BTreeMap<String, Value>,
     /// What was answered under a key, and to what.
     keys: HashMap<(String, String), (Fields, Answer)>,
 }
@@ -38,6 +46,7 @@ struct Intent {
     received: i64,
     cancellation_reason: Option<String>,
     return_url: Option<String>,
+    created: u64,
 }
 
 struct Method {
@@ -55,7 +64,10 @@ impl StandIn {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let books = Data::new(Arc::new(Mutex::new(Books::default())));
-        let app = move || App::new().app_data(books.clone()).default_service(web::to(answer));
+        let app = move || {
+            let bodies = web::PayloadConfig::new(4 << 20);
+            App::new().app_data(bodies).app_data(books.clone()).default_service(web::to(answer))
+        };
         rt::spawn(HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run());
         address
     }
@@ -79,14 +91,21 @@ async fn answer(request: HttpRequest, body: Bytes, books: Data<Arc<Mutex<Books>>
         return reply(refusal(400, "invalid_request_error", Some("version")));
     }
     let text = if method == "GET" { request.query_string().as_bytes().to_vec() } else { body.to_vec() };
-    let fields: Fields = form_urlencoded::parse(&text).into_owned().collect();
+    let is_file = (method.as_str(), path.as_str()) == ("POST", "/v1/files");
+    let fields: Fields = match is_file {
+        true => [("body".to_owned(), String::from_utf8_lossy(&body).into_owned())].into(),
+        false => form_urlencoded::parse(&text).into_owned().collect(),
+    };
     let key = header("idempotency-key").map(|key| (path.clone(), key));
     if let Some((before, answer)) = key.as_ref().and_then(|key| books.keys.get(key)) {
         let same = *before == fields;
         return reply(if same { answer.clone() } else { refusal(400, "idempotency_error", None) });
     }
     let parts: Vec<_> = path.trim_start_matches("/v1/").split('/').collect();
-    let answer = books.act(&method, &parts, &fields, &host);
+    let answer = match is_file {
+        true => books.take_file(&header("content-type").unwrap_or_default(), &body),
+        false => books.act(&method, &parts, &fields, &host),
+    };
     if let Some(key) = key {
         books.keys.insert(key, (fields, answer.clone()));
     }
@@ -130,12 +149,19 @@ impl Books {
             },
             ("POST", ["payment_intents"]) => self.create("pi", fields, host),
             ("POST", ["setup_intents"]) => self.create("seti", fields, host),
+            ("GET", ["payment_intents"]) => {
+                let ids = self.intents.keys().rev().filter(|id| id.starts_with("pi_"));
+                let shown: Vec<_> = ids.map(|id| self.show(id, host).1).collect();
+                page(shown.iter(), fields, Value::clone)
+            }
             ("GET", ["payment_intents" | "setup_intents", id]) => self.show(id, host),
             ("POST", ["payment_intents" | "setup_intents", id, "confirm"]) => self.confirm(id, fields, host),
             ("POST", ["payment_intents", id, "capture"]) => self.capture(id, fields, host),
             ("POST", ["payment_intents" | "setup_intents", id, "cancel"]) => self.cancel(id, fields, host),
             ("POST", ["refunds"]) => self.refund(fields),
             ("GET", ["refunds"]) => self.list_refunds(fields),
+            (_, ["disputes", rest @ ..]) => self.dispute(method, rest, fields),
+            ("GET", ["files", id]) => (200, self.files[*id].clone()),
             _ => refusal(404, "invalid_request_error", Some("resource_missing")),
         }
     }
@@ -159,7 +185,8 @@ impl Books {
             return invalid(Some("amount_too_small"));
         }
         let id = self.id(prefix);
-        let intent = Intent { fields: fields.clone(), status: "requires_payment_method", ..Intent::default() };
+        let intent =
+            Intent { fields: fields.clone(), status: "requires_payment_method", created: now(), ..Intent::default() };
         self.intents.insert(id.clone(), intent);
         self.show(&id, host)
     }
@@ -174,7 +201,7 @@ impl Books {
         let page = format!("http://{host}/page/{id}");
         let mut shown = json!({
             "id": id, "status": intent.status, "metadata": metadata(&intent.fields),
-            "customer": intent.fields.get("customer"),
+            "customer": intent.fields.get("customer"), "created": intent.created,
             "cancellation_reason": intent.cancellation_reason,
             "next_action": (intent.status == "requires_action").then(|| json!({"type": "redirect_to_url", "redirect_to_url": {"url": page}})),
         });
@@ -258,6 +285,9 @@ impl Books {
             let method = self.methods.get_mut(intent.method.as_ref().unwrap()).unwrap();
             method.customer = intent.fields.get("customer").cloned();
         }
+        if !manual && id.starts_with("pi_") {
+            self.captured(id);
+        }
     }
 
     /// The shopper does this on the page.
@@ -285,6 +315,7 @@ impl Books {
         intent.fields.extend(
             fields.iter().filter(|(name, _)| name.starts_with("metadata[")).map(|(a, b)| (a.clone(), b.clone())),
         );
+        self.captured(id);
         self.show(id, host)
     }
 
@@ -306,9 +337,12 @@ impl Books {
         };
         let currency = intent.fields["currency"].clone();
         let refund = json!({"id": self.id("re"), "status": "succeeded", "amount": amount, "currency": currency,
-            "payment_intent": of, "metadata": metadata(fields)});
+            "payment_intent": of, "metadata": metadata(fields), "created": now()});
+        let fails = self.intents[of].method.as_ref().is_some_and(|method| self.methods[method].number == REFUND_FAILS);
+        let mut kept = refund.clone();
+        kept["status"] = json!(if fails { "failed" } else { "succeeded" });
         // The newest first.
-        self.refunds.insert(0, refund.clone());
+        self.refunds.insert(0, kept);
         (200, refund)
     }
 
@@ -317,12 +351,33 @@ impl Books {
     }
 
     fn list_refunds(&self, fields: &Fields) -> Answer {
-        let all: Vec<_> = self.refunds_of(&fields["payment_intent"]).collect();
-        let after = fields.get("starting_after");
-        let begin = after.map_or(0, |id| all.iter().position(|refund| refund["id"] == id.as_str()).unwrap() + 1);
-        let rest = &all[begin..];
-        (200, json!({"data": rest[..rest.len().min(PAGE)], "has_more": PAGE < rest.len()}))
+        let of = fields.get("payment_intent");
+        let refunds = self.refunds.iter().filter(|refund| of.is_none_or(|of| refund["payment_intent"] == of.as_str()));
+        let is_expanded = fields.get("expand[0]").is_some_and(|expand| expand == "data.payment_intent");
+        page(refunds, fields, |refund| {
+            let mut refund = refund.clone();
+            if is_expanded {
+                refund["payment_intent"] = self.show(refund["payment_intent"].as_str().unwrap(), "").1;
+            }
+            refund
+        })
     }
+}
+
+/// A page of what was created in the span that is asked for, the newest first.
+fn page<'a>(all: impl Iterator<Item = &'a Value>, fields: &Fields, show: impl Fn(&Value) -> Value) -> Answer {
+    let bound = |name: &str| fields.get(name).map(|seconds| seconds.parse::<i64>().unwrap());
+    let (from, until) = (bound("created[gte]").unwrap_or(i64::MIN), bound("created[lt]").unwrap_or(i64::MAX));
+    let all: Vec<_> = all.filter(|entry| (from..until).contains(&entry["created"].as_i64().unwrap())).collect();
+    let after = fields.get("starting_after");
+    let begin = after.map_or(0, |id| all.iter().position(|entry| entry["id"] == id.as_str()).unwrap() + 1);
+    let rest = &all[begin..];
+    let shown = rest.iter().take(PAGE).map(|entry| show(entry));
+    (200, json!({"data": Value::from_iter(shown), "has_more": PAGE < rest.len()}))
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
 }
 
 impl Intent {

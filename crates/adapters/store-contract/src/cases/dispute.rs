@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use dropin_access::SealedSecret;
-use dropin_kernel::{Change, DisputeAnswerId, DisputeId, MerchantId, OpId, OrderId, Revision, Timestamp};
+use dropin_kernel::{Change, DisputeAnswerId, DisputeId, MerchantId, OpId, OrderId, ProcessorId, Revision, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::{
     Dispute, DisputeAnswer, DisputeAnswerKind, DisputeAnswerState, DisputeReason, DisputeState, DisputeStep,
@@ -20,11 +20,15 @@ fn usd(amount: i64) -> Amount {
     minor(Currency::Usd, amount)
 }
 
+fn processor(name: &str) -> ProcessorId {
+    name.parse().unwrap()
+}
+
 /// A dispute of so much of an Order that a processor tells of.
 fn opened(order: &Order, reference: &str, amount: i64, now: Timestamp) -> (DisputeStep, ChangeDispute) {
     let new = NewDispute {
         id: DisputeId::new(fresh()),
-        processor: "sandbox".to_owned(),
+        processor: processor("sandbox"),
         reference: reference.to_owned(),
         reason: DisputeReason::Fraudulent,
         amount: usd(amount),
@@ -131,18 +135,18 @@ pub async fn a_dispute_is_written_with_its_order(harness: Arc<Harness>) {
     assert_eq!(harness.disputes.change_dispute(again).await, Ok(DisputeChanged::Known));
     assert_eq!(harness.found(step.dispute.id).await, found);
     assert_eq!(harness.count("dispute", "1 = 1"), 1);
-    assert_eq!(harness.disputes.find_reported_dispute("sandbox", "dp_1").await, Ok(Some(step.dispute.id)));
-    for (processor, reference) in [("sandbox", "dp_2"), ("stripe", "dp_1")] {
-        assert_eq!(harness.disputes.find_reported_dispute(processor, reference).await, Ok(None));
+    assert_eq!(harness.disputes.find_reported_dispute(&processor("sandbox"), "dp_1").await, Ok(Some(step.dispute.id)));
+    for (name, reference) in [("sandbox", "dp_2"), ("stripe", "dp_1")] {
+        assert_eq!(harness.disputes.find_reported_dispute(&processor(name), reference).await, Ok(None));
     }
     let authorized = payment.operation.id;
-    assert_eq!(harness.disputes.find_disputed_order("sandbox", authorized).await, Ok(Some(found.order)));
-    assert_eq!(harness.disputes.find_disputed_order("sandbox", OpId::new(fresh())).await, Ok(None));
+    assert_eq!(harness.disputes.find_disputed_order(&processor("sandbox"), authorized).await, Ok(Some(found.order)));
+    assert_eq!(harness.disputes.find_disputed_order(&processor("sandbox"), OpId::new(fresh())).await, Ok(None));
     // Whoever was not asked for the money tells of no dispute of it.
     let named = format!("UPDATE processor_op SET processor_id = 'acquirer' WHERE id = '{authorized}'");
     assert_eq!(harness.raw.execute(&named), Ok(1));
-    assert_eq!(harness.disputes.find_disputed_order("sandbox", authorized).await, Ok(None));
-    assert!(harness.disputes.find_disputed_order("acquirer", authorized).await.unwrap().is_some());
+    assert_eq!(harness.disputes.find_disputed_order(&processor("sandbox"), authorized).await, Ok(None));
+    assert!(harness.disputes.find_disputed_order(&processor("acquirer"), authorized).await.unwrap().is_some());
 }
 
 pub async fn every_end_of_a_dispute_is_written(harness: Arc<Harness>) {
@@ -243,8 +247,8 @@ pub async fn undecided_disputes_are_looked_at_in_turn(harness: Arc<Harness>) {
     for reference in ["dp_1", "dp_2", "dp_3"] {
         found.push(harness.disputed(&harness.processed(merchant.id).await, reference, 100).await);
     }
-    let claim = |processor: &'static str, now, next, limit| {
-        harness.disputes.claim_undecided_disputes(processor, at(now), at(next), limit)
+    let claim = async |name, now, next, limit| {
+        harness.disputes.claim_undecided_disputes(&processor(name), at(now), at(next), limit).await
     };
     assert_eq!(claim("sandbox", 99, 200, 9).await, Ok(vec![]), "before they were opened");
     assert_eq!(claim("stripe", 100, 200, 9).await, Ok(vec![]));
@@ -286,16 +290,59 @@ pub async fn disputes_are_listed_newest_first(harness: Arc<Harness>) {
     assert!(open.len() == 2 && !open.contains(&theirs.dispute.id));
 }
 
+pub async fn open_disputes_are_listed_and_counted(harness: Arc<Harness>) {
+    let ((merchant, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
+    let store = &harness.disputes;
+    assert_eq!((store.list_open_disputes(None, 9).await, store.count_open_disputes().await), (Ok(vec![]), Ok(vec![])));
+    let mut ids = Vec::new();
+    // The soonest due is the last to come, another has no due time, and two wait for no answer.
+    for (owner, reference, due) in [
+        (&merchant, "later", Some(1_000)),
+        (&other, "never", None),
+        (&merchant, "sooner", Some(500)),
+        (&merchant, "answered", Some(100)),
+        (&merchant, "decided", Some(50)),
+    ] {
+        let order = harness.processed(owner.id).await.order;
+        let (_, mut change) = opened(&order, reference, 100, at(10));
+        change.dispute.due_at = due.map(at);
+        assert_eq!(store.change_dispute(change).await, Ok(DisputeChanged::Done));
+        ids.push(store.find_reported_dispute(&processor("sandbox"), reference).await.unwrap().unwrap());
+    }
+    for (id, trigger) in [(ids[3], DisputeTrigger::EvidenceHandedIn), (ids[4], DisputeTrigger::Lost)] {
+        assert_eq!(harness.moves(&harness.found(id).await, trigger, at(20)).await, DisputeChanged::Done);
+    }
+    let listed = async |merchants: Option<Vec<MerchantId>>, limit| {
+        let listed = store.list_open_disputes(merchants, limit).await.unwrap();
+        listed.into_iter().map(|dispute| dispute.id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(None, 9).await, [ids[2], ids[0], ids[1], ids[3]]);
+    assert_eq!(listed(None, 2).await, [ids[2], ids[0]]);
+    assert_eq!(listed(Some(vec![merchant.id]), 9).await, [ids[2], ids[0], ids[3]]);
+    assert_eq!(listed(Some(vec![merchant.id, other.id]), 9).await.len(), 4);
+    assert_eq!(listed(Some(vec![]), 9).await, []);
+    let counts = store.count_open_disputes().await.unwrap();
+    let counts: Vec<_> = counts.iter().map(|open| (open.processor.as_str(), open.state, open.count)).collect();
+    assert_eq!(counts.len(), 2, "{counts:?}");
+    for expected in [("sandbox", DisputeState::NeedsResponse, 3), ("sandbox", DisputeState::UnderReview, 1)] {
+        assert!(counts.contains(&expected), "{counts:?}");
+    }
+}
+
 pub async fn a_list_of_disputes_is_read_on_by_one(harness: Arc<Harness>) {
     let store = &harness.disputes;
-    assert_eq!(store.find_dispute_position("sandbox").await, Ok(None));
-    assert_eq!(store.keep_dispute_position("sandbox", Some("1"), "2").await, Ok(Applied::Stale));
-    assert_eq!(store.keep_dispute_position("sandbox", None, "1").await, Ok(Applied::Done));
-    assert_eq!(store.keep_dispute_position("sandbox", None, "5").await, Ok(Applied::Stale), "somebody was first");
-    assert_eq!(store.keep_dispute_position("sandbox", Some("1"), "2").await, Ok(Applied::Done));
-    assert_eq!(store.keep_dispute_position("sandbox", Some("1"), "3").await, Ok(Applied::Stale));
-    assert_eq!(store.find_dispute_position("sandbox").await, Ok(Some("2".to_owned())));
-    assert_eq!(store.find_dispute_position("stripe").await, Ok(None));
+    assert_eq!(store.find_dispute_position(&processor("sandbox")).await, Ok(None));
+    assert_eq!(store.keep_dispute_position(&processor("sandbox"), Some("1"), "2").await, Ok(Applied::Stale));
+    assert_eq!(store.keep_dispute_position(&processor("sandbox"), None, "1").await, Ok(Applied::Done));
+    assert_eq!(
+        store.keep_dispute_position(&processor("sandbox"), None, "5").await,
+        Ok(Applied::Stale),
+        "somebody was first"
+    );
+    assert_eq!(store.keep_dispute_position(&processor("sandbox"), Some("1"), "2").await, Ok(Applied::Done));
+    assert_eq!(store.keep_dispute_position(&processor("sandbox"), Some("1"), "3").await, Ok(Applied::Stale));
+    assert_eq!(store.find_dispute_position(&processor("sandbox")).await, Ok(Some("2".to_owned())));
+    assert_eq!(store.find_dispute_position(&processor("stripe")).await, Ok(None));
 }
 
 pub async fn evidence_is_sealed_anew(harness: Arc<Harness>) {

@@ -3,13 +3,13 @@ use std::sync::Arc;
 use dropin_kernel::{OpId, OrderId, RefundId};
 use dropin_money::Currency;
 use dropin_order::{Channel, OpKind, OpState, Operation, Refund, RefundState};
-use dropin_ports::{KeyUse, OrderChanged, RequestKey, Settled, StoreError};
+use dropin_ports::{KeyUse, OrderChanged, Payment, RequestKey, Settled, Settlement, StoreError};
 
 use crate::Harness;
 use crate::harness::{Asking, outcome};
 use crate::steps::{refund, refunded};
 use crate::values::edit;
-use crate::values::{at, fresh, minor, posting};
+use crate::values::{at, fresh, minor, order_event, posting};
 
 pub async fn a_refund_is_begun_whole(harness: Arc<Harness>) {
     let ((merchant, _), (other, _)) = (harness.merchant().await, harness.merchant().await);
@@ -85,6 +85,48 @@ pub async fn refunds_are_settled_with_their_order(harness: Arc<Harness>) {
         "SELECT account || ' ' || CAST(sum(minor) AS TEXT) AS value FROM ledger_entry GROUP BY account ORDER BY account",
     );
     assert_eq!(balances, ["AUTHORIZED 0", "CAPTURED 1010", "REFUNDED 1980", "SHOPPER -2990"]);
+}
+
+pub async fn a_refund_that_failed_later_is_taken_back_once(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let payment = harness.processed(merchant.id).await;
+    let usd = |amount| minor(Currency::Usd, amount);
+    let begun = harness.refunding(&payment, "a", Some(&usd(990))).await;
+    let taken_back = |payment: &Payment| {
+        let step = payment.order.refund_taken_back(&usd(990), posting(), at(60)).unwrap();
+        let mut settlement = outcome(begun.operation.id, OpState::Declined, at(60));
+        settlement.refund = payment.refund.as_ref().map(|refund| refund.decided(false, at(60)));
+        settlement.events = vec![order_event(&step.change.next, "REFUND_FAILED", at(60))];
+        settlement.ledger = step.ledger;
+        settlement.order = Some(step.change);
+        settlement
+    };
+    assert_eq!(harness.payments.settle(refunded(&begun, true, at(50))).await, Ok(Settled::Done));
+    let current = harness.payment(begun.operation.id).await;
+    // One of another operation, and one that was decided on an earlier state.
+    let foreign = Settlement { operation: payment.operation.id, ..taken_back(&current) };
+    assert_eq!(harness.payments.take_back_refund(foreign).await, Ok(Settled::AlreadySettled));
+    let mut stale = taken_back(&current);
+    let change = stale.order.as_mut().unwrap();
+    change.expected = payment.order.revision;
+    edit(&mut change.next, |order| order.revision = payment.order.revision.next());
+    assert_eq!(harness.payments.take_back_refund(stale).await, Ok(Settled::Stale));
+    assert_eq!(harness.payment(begun.operation.id).await, current, "nothing was written");
+    assert_eq!(harness.payments.take_back_refund(taken_back(&current)).await, Ok(Settled::Done));
+    let found = harness.payment(begun.operation.id).await;
+    assert_eq!(found.operation.state, OpState::Declined);
+    assert_eq!(found.refund.as_ref().map(|refund| refund.state), Some(RefundState::Failed));
+    assert_eq!((found.order.amounts.refunded(), found.order.amounts.refundable()), (&usd(0), usd(2_990)));
+    assert_eq!(harness.count("outbox_event", "event_type = 'REFUND_FAILED'"), 1);
+    // Told again, decided on what is there now: it is taken back once.
+    let mut again = taken_back(&current);
+    again.order = Some(found.order.amount_differs(at(61)).unwrap().change);
+    assert_eq!(harness.payments.take_back_refund(again).await, Ok(Settled::AlreadySettled));
+    assert_eq!(harness.payment(begun.operation.id).await, found);
+    let balances = harness.raw.values(
+        "SELECT account || ' ' || CAST(sum(minor) AS TEXT) AS value FROM ledger_entry GROUP BY account ORDER BY account",
+    );
+    assert_eq!(balances, ["AUTHORIZED 0", "CAPTURED 2990", "REFUNDED 0", "SHOPPER -2990"]);
 }
 
 pub async fn a_refund_stays_open_and_is_asked_for_again(harness: Arc<Harness>) {

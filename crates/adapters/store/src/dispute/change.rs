@@ -1,6 +1,7 @@
 //! What is written of a dispute: with its Order, its answer, and all that follows, or not at all.
 
 use diesel::prelude::*;
+use dropin_kernel::ProcessorId;
 use dropin_ports::{Applied, ChangeDispute, DisputeChanged};
 
 use super::given_answer;
@@ -80,17 +81,17 @@ fn write_dispute(connection: &mut AnyConnection, change: &ChangeDispute) -> Resu
 
 pub(super) fn keep_position(
     connection: &mut AnyConnection,
-    processor: &str,
+    processor: &ProcessorId,
     old: Option<&str>,
     new: &str,
 ) -> Result<TxOutcome<Applied>, Fault> {
     let written = match old {
-        Some(old) => diesel::update(dispute_position::table.find(processor))
+        Some(old) => diesel::update(dispute_position::table.find(processor.as_str()))
             .filter(dispute_position::position.eq(old))
             .set(dispute_position::position.eq(new))
             .execute(connection)?,
         None => {
-            let row = (dispute_position::processor.eq(processor), dispute_position::position.eq(new));
+            let row = (dispute_position::processor.eq(processor.as_str()), dispute_position::position.eq(new));
             let inserted = diesel::insert_into(dispute_position::table).values(row).execute(connection);
             match inserted.map_err(Fault::from) {
                 Ok(written) => written,

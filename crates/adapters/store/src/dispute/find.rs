@@ -1,18 +1,22 @@
 //! Disputes, read back.
 
+use diesel::dsl::{count_star, sql};
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text};
-use dropin_kernel::{DisputeId, MerchantId, OpId, OrderId};
+use diesel::sql_types::{BigInt, Bool, Text};
+use dropin_kernel::{DisputeId, MerchantId, OpId, OrderId, ProcessorId};
 use dropin_order::{Dispute, DisputeAnswerState, DisputeState, OpKind, Order};
-use dropin_ports::{AnsweredDispute, DisputeFilter, DisputeWithOrder};
+use dropin_ports::{AnsweredDispute, DisputeFilter, DisputeWithOrder, OpenDisputes};
 
 use super::{ANSWERS, TABLE};
 use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
+use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{AnswerRow, DisputeRow, OrderRow};
 use crate::schema::{dispute, dispute_answer, processor_op, purchase_order};
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
+
+/// As the partial index has it, so that it is used.
+const UNDECIDED: &str = "state IN ('NEEDS_RESPONSE', 'UNDER_REVIEW')";
 
 macro_rules! undecided {
     () => {
@@ -76,11 +80,11 @@ pub(super) fn with_order(connection: &mut AnyConnection, id: DisputeId) -> Resul
 
 pub(super) fn by_reference(
     connection: &mut AnyConnection,
-    processor: &str,
+    processor: &ProcessorId,
     reference: &str,
 ) -> Result<Option<DisputeId>, Fault> {
     let found: Option<Id> = dispute::table
-        .filter(dispute::processor.eq(processor))
+        .filter(dispute::processor.eq(processor.as_str()))
         .filter(dispute::reference.eq(reference))
         .select(dispute::id)
         .first(connection)
@@ -91,14 +95,14 @@ pub(super) fn by_reference(
 
 pub(super) fn order_of(
     connection: &mut AnyConnection,
-    processor: &str,
+    processor: &ProcessorId,
     authorization: OpId,
 ) -> Result<Option<Order>, Fault> {
     let found: Option<OrderRow> = purchase_order::table
         .inner_join(processor_op::table)
         .filter(processor_op::id.eq(Id(authorization.uuid())))
         .filter(processor_op::kind.eq(OpKind::Authorize.as_str()))
-        .filter(processor_op::processor_id.is_null().or(processor_op::processor_id.eq(processor)))
+        .filter(processor_op::processor_id.is_null().or(processor_op::processor_id.eq(processor.as_str())))
         .select(OrderRow::as_select())
         .first(connection)
         .optional()
@@ -126,14 +130,51 @@ pub(super) fn list(connection: &mut AnyConnection, filter: &DisputeFilter, limit
     rows.into_iter().map(DisputeRow::restore).collect()
 }
 
+pub(super) fn open(
+    connection: &mut AnyConnection,
+    merchants: Option<&[MerchantId]>,
+    limit: u32,
+) -> Result<Vec<Dispute>, Fault> {
+    let mut query = dispute::table
+        .filter(sql::<Bool>(UNDECIDED))
+        // Those that wait for an answer come first by their state's name.
+        .order((dispute::state, dispute::due_at.is_null(), dispute::due_at, dispute::id))
+        .limit(i64::from(limit))
+        .select(DisputeRow::as_select())
+        .into_boxed();
+    if let Some(merchants) = merchants {
+        let merchants: Vec<Id> = merchants.iter().map(|merchant| Id(merchant.uuid())).collect();
+        query = query.filter(dispute::merchant_id.eq_any(merchants));
+    }
+    let rows: Vec<DisputeRow> = query.load(connection).in_table(TABLE)?;
+    rows.into_iter().map(DisputeRow::restore).collect()
+}
+
+pub(super) fn count_open(connection: &mut AnyConnection) -> Result<Vec<OpenDisputes>, Fault> {
+    let rows: Vec<(String, String, i64)> = dispute::table
+        .filter(sql::<Bool>(UNDECIDED))
+        .group_by((dispute::processor, dispute::state))
+        .select((dispute::processor, dispute::state, count_star()))
+        .load(connection)
+        .in_table(TABLE)?;
+    let restore = |(processor, state, count): (String, String, i64)| {
+        Ok(OpenDisputes {
+            processor: processor.parse().map_err(|_no_name| corrupt(TABLE, "the processor's name is none"))?,
+            state: state.parse().map_err(|_unknown| corrupt(TABLE, "the state is unknown"))?,
+            count: u64::try_from(count).unwrap_or(0),
+        })
+    };
+    rows.into_iter().map(restore).collect()
+}
+
 pub(super) fn claim_undecided(
     connection: &mut AnyConnection,
-    processor: &str,
+    processor: &ProcessorId,
     now: Instant,
     next_look: Instant,
     limit: u32,
 ) -> Result<Vec<DisputeId>, Fault> {
-    let undecided = Undecided { processor, now, limit: i64::from(limit) };
+    let undecided = Undecided { processor: processor.as_str(), now, limit: i64::from(limit) };
     let found: Vec<Id> = on_each!(connection, inner => undecided.load(inner)).in_table(TABLE)?;
     if !found.is_empty() {
         diesel::update(dispute::table)

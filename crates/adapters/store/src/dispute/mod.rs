@@ -7,10 +7,11 @@ mod given_answer;
 use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_access::SealedSecret;
-use dropin_kernel::{DisputeAnswerId, DisputeId, MerchantId, OpId, OrderId, Timestamp};
+use dropin_kernel::{DisputeAnswerId, DisputeId, MerchantId, OpId, OrderId, ProcessorId, Timestamp};
 use dropin_order::{Dispute, DisputeAnswer, Order};
 use dropin_ports::{
-    AnsweredDispute, Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeStore, DisputeWithOrder, StoreError,
+    AnsweredDispute, Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeStore, DisputeWithOrder,
+    OpenDisputes, StoreError,
 };
 
 use crate::fault::InTable;
@@ -40,13 +41,21 @@ impl DisputeStore for Store {
         self.read(move |connection| find::with_order(connection, id)).await
     }
 
-    async fn find_reported_dispute(&self, processor: &str, reference: &str) -> Result<Option<DisputeId>, StoreError> {
-        let (processor, reference) = (processor.to_owned(), reference.to_owned());
+    async fn find_reported_dispute(
+        &self,
+        processor: &ProcessorId,
+        reference: &str,
+    ) -> Result<Option<DisputeId>, StoreError> {
+        let (processor, reference) = (processor.clone(), reference.to_owned());
         self.read(move |connection| find::by_reference(connection, &processor, &reference)).await
     }
 
-    async fn find_disputed_order(&self, processor: &str, authorization: OpId) -> Result<Option<Order>, StoreError> {
-        let processor = processor.to_owned();
+    async fn find_disputed_order(
+        &self,
+        processor: &ProcessorId,
+        authorization: OpId,
+    ) -> Result<Option<Order>, StoreError> {
+        let processor = processor.clone();
         self.read(move |connection| find::order_of(connection, &processor, authorization)).await
     }
 
@@ -54,14 +63,26 @@ impl DisputeStore for Store {
         self.read(move |connection| find::list(connection, &filter, limit)).await
     }
 
+    async fn list_open_disputes(
+        &self,
+        merchants: Option<Vec<MerchantId>>,
+        limit: u32,
+    ) -> Result<Vec<Dispute>, StoreError> {
+        self.read(move |connection| find::open(connection, merchants.as_deref(), limit)).await
+    }
+
+    async fn count_open_disputes(&self) -> Result<Vec<OpenDisputes>, StoreError> {
+        self.read(find::count_open).await
+    }
+
     async fn claim_undecided_disputes(
         &self,
-        processor: &str,
+        processor: &ProcessorId,
         now: Timestamp,
         next_look: Timestamp,
         limit: u32,
     ) -> Result<Vec<DisputeId>, StoreError> {
-        let processor = processor.to_owned();
+        let processor = processor.clone();
         self.write(move |connection| {
             find::claim_undecided(connection, &processor, Instant(now), Instant(next_look), limit)
                 .map(TxOutcome::Commit)
@@ -93,11 +114,11 @@ impl DisputeStore for Store {
         self.read(move |connection| given_answer::evidence(connection, id)).await
     }
 
-    async fn find_dispute_position(&self, processor: &str) -> Result<Option<String>, StoreError> {
-        let processor = processor.to_owned();
+    async fn find_dispute_position(&self, processor: &ProcessorId) -> Result<Option<String>, StoreError> {
+        let processor = processor.clone();
         self.read(move |connection| {
             dispute_position::table
-                .find(&processor)
+                .find(processor.as_str())
                 .select(dispute_position::position)
                 .first(connection)
                 .optional()
@@ -108,11 +129,11 @@ impl DisputeStore for Store {
 
     async fn keep_dispute_position(
         &self,
-        processor: &str,
+        processor: &ProcessorId,
         old: Option<&str>,
         new: &str,
     ) -> Result<Applied, StoreError> {
-        let (processor, old, new) = (processor.to_owned(), old.map(str::to_owned), new.to_owned());
+        let (processor, old, new) = (processor.clone(), old.map(str::to_owned), new.to_owned());
         self.write(move |connection| change::keep_position(connection, &processor, old.as_deref(), &new)).await
     }
 }

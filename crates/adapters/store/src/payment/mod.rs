@@ -53,6 +53,10 @@ impl PaymentStore for Store {
         self.run_batched(Settling(settlement)).await
     }
 
+    async fn take_back_refund(&self, settlement: Settlement) -> Result<Settled, StoreError> {
+        self.write(move |connection| settle::take_back_refund(connection, &settlement)).await
+    }
+
     async fn find_payment(&self, operation: OpId) -> Result<Option<Payment>, StoreError> {
         self.read(move |connection| find::payment(connection, operation)).await
     }

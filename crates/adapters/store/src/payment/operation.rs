@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
-use dropin_kernel::{OpId, ProcessorId, Timestamp};
+use dropin_kernel::{OpId, ProcessorId, RefundId, Timestamp};
 use dropin_order::{OpState, Operation, ProcessorReference};
 use dropin_ports::{Applied, ClaimedOperation, OpenOperations, Settlement, StoredResponse};
 
@@ -180,6 +180,17 @@ pub(super) fn close(connection: &mut AnyConnection, settlement: &Settlement) -> 
         }
         Some(_own) => Ok(false),
     }
+}
+
+/// Writes that the operation by which a refund was approved was declined after all; `false` when there is no such operation.
+pub(super) fn take_back(connection: &mut AnyConnection, id: OpId, refund: RefundId) -> Result<bool, Fault> {
+    let taken = diesel::update(processor_op::table)
+        .filter(processor_op::id.eq(Id(id.uuid())))
+        .filter(processor_op::refund_id.eq(Some(Id(refund.uuid()))))
+        .filter(processor_op::state.eq(OpState::Approved.as_str()))
+        .set(processor_op::state.eq(OpState::Declined.as_str()))
+        .execute(connection)?;
+    Ok(taken == 1)
 }
 
 /// Keeps an operation open for whoever holds `claim`.

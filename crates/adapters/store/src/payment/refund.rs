@@ -3,10 +3,11 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_money::Amount;
-use dropin_order::Refund;
+use dropin_order::{Refund, RefundState};
 
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
+use crate::schema::refund;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::{on_each, statement};
 
@@ -87,4 +88,15 @@ pub(super) fn decide(connection: &mut AnyConnection, refund: &Refund) -> Result<
         1 => Ok(()),
         _ => Err(Fault::Refused("there is no such refund in progress".to_owned())),
     }
+}
+
+/// Writes that a refund that had succeeded failed; `false` when it had not.
+pub(super) fn take_back(connection: &mut AnyConnection, failed: &Refund) -> Result<bool, Fault> {
+    let taken = diesel::update(refund::table)
+        .filter(refund::id.eq(Id(failed.id.uuid())))
+        .filter(refund::order_id.eq(Id(failed.order_id.uuid())))
+        .filter(refund::state.eq(RefundState::Succeeded.as_str()))
+        .set((refund::state.eq(failed.state.as_str()), refund::updated_at.eq(Instant(failed.updated_at))))
+        .execute(connection)?;
+    Ok(taken == 1)
 }

@@ -132,6 +132,30 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<TxO
     Ok(TxOutcome::Commit(Settled::Done))
 }
 
+/// Writes that a refund that had succeeded failed after all.
+pub(super) fn take_back_refund(
+    connection: &mut AnyConnection,
+    settlement: &Settlement,
+) -> Result<TxOutcome<Settled>, Fault> {
+    let (Some(change), Some(refund)) = (&settlement.order, &settlement.refund) else {
+        return Err(Fault::Refused("a refund is taken back with its Order".to_owned()));
+    };
+    if change.next.id != refund.order_id {
+        return Err(Fault::Refused("a refund is taken back with its own Order".to_owned()));
+    }
+    // The Order comes first, as everywhere: whoever changes it waits here.
+    if !order::apply(connection, change)? {
+        return Ok(TxOutcome::Rollback(Settled::Stale));
+    }
+    if !operation::take_back(connection, settlement.operation, refund.id)? || !refund::take_back(connection, refund)? {
+        return Ok(TxOutcome::Rollback(Settled::AlreadySettled));
+    }
+    append_only::post_ledger(connection, &settlement.ledger)?;
+    audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
+    append_only::enqueue_events(connection, &settlement.events)?;
+    Ok(TxOutcome::Commit(Settled::Done))
+}
+
 impl Work for Settling {
     type Answer = Settled;
 

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod lifecycles;
+mod records;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,12 +6,13 @@
 mod draft;
 mod evidence;
 mod given_answer;
+mod open;
 mod report;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::{DisputeId, MerchantId, OrderId};
+use dropin_kernel::{DisputeId, MerchantId, OrderId, ProcessorId};
 use dropin_order::{Dispute, DisputeState};
 use dropin_ports::{
     AnsweredDispute, Clock, DisputeFilter, DisputeStore, DisputeWithOrder, IdSource, KeyringError, OrderName,
@@ -35,7 +36,7 @@ const LOOK_PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::fro
 #[derive(Clone)]
 pub struct DisputeProcessor {
     /// Its name among the deployment's processors; kept with each dispute, so it never changes.
-    pub name: String,
+    pub name: ProcessorId,
     /// Its disputes.
     pub api: Arc<dyn ProcessorDisputes>,
 }
@@ -110,8 +111,8 @@ impl Disputes {
         self.store.find_dispute(id).await
     }
 
-    fn processor(&self, name: &str) -> Option<&DisputeProcessor> {
-        self.processors.iter().find(|processor| processor.name == name)
+    fn processor(&self, name: &ProcessorId) -> Option<&DisputeProcessor> {
+        self.processors.iter().find(|processor| processor.name == *name)
     }
 
     /// Waits before the next try when somebody else changes the same Order: longer each round, with full jitter.

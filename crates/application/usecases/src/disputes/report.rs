@@ -1,6 +1,6 @@
 //! What processors tell of disputes: new ones by reading on in their lists, what became of them by asking.
 
-use dropin_kernel::{DisputeId, LedgerTransactionId, Timestamp};
+use dropin_kernel::{DisputeId, LedgerTransactionId, ProcessorId, Timestamp};
 use dropin_order::{Dispute, DisputeState, MoneyRule, NewDispute, Order, StepRefused};
 use dropin_ports::{Actor, DisputeChanged, ReportedDispute, StoreError};
 
@@ -146,6 +146,18 @@ impl Disputes {
             processor = processor.name.as_str(), reference = reported.reference.as_str();
             "a dispute of {:#} cannot be taken up: {why}; see to it at the processor", reported.amount
         );
+    }
+
+    /// Takes a processor's hint that something has happened to this dispute: the settler asks about it at once. One that is not known yet is in the
+    /// processor's list, which is read on anyway.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the settler asks in its own time.
+    pub async fn look_soon(&self, processor: &ProcessorId, reference: &str) -> Result<(), StoreError> {
+        match self.store.find_reported_dispute(processor, reference).await? {
+            Some(id) => self.store.look_again(id, self.clock.now()).await,
+            None => Ok(()),
+        }
     }
 
     /// Asks processors what became of undecided disputes, at most `limit` of each. Says whether there may be more.

@@ -12,6 +12,7 @@ mod charge;
 mod checkout;
 mod decide;
 mod expire;
+mod failed_refund;
 mod instrument;
 mod open_contract;
 mod orders;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::OrderId;
+use dropin_kernel::{OpId, OrderId};
 use dropin_order::{BankDetails, Channel, NewOrder, OpKind, Operation, Order, OrderState, Stuck};
 use dropin_ports::{
     Acting, AuthorizationPrepared, CheckoutRecord, IssuerChecks, PaymentStore, PrepareAuthorization, ProcessorReply,
@@ -210,6 +210,30 @@ async fn a_refund_that_was_accepted_smaller_is_the_one_that_was_asked_for() {
 }
 
 #[tokio::test]
+async fn a_refund_that_fails_after_it_succeeded_can_be_made_again() {
+    let world = World::new().await;
+    let id = world.captured().await;
+    drop(world.refund(id, "r1", Some("4.00")).await.unwrap());
+    let key = world.script.asked(OpKind::Refund)[0];
+    let state = async || world.refunds(id).await[0].state.as_str();
+    drop(world.events().await);
+    // Another event about it, and one while the processor is away.
+    for reply in [StatusReply::Known(approved(&usd(400))), StatusReply::Unreachable { why: "away".to_owned() }] {
+        world.script.know_status(reply);
+        world.payments.look_at_refunds(&[key]).await.unwrap();
+        assert_eq!(state().await, "SUCCEEDED");
+    }
+    world.script.know(declined(false));
+    // Doubled, and beside what is no refund of ours.
+    for _ in 0..2 {
+        world.payments.look_at_refunds(&[OpId::new(uuid::Uuid::nil()), key]).await.unwrap();
+        assert_eq!(state().await, "FAILED");
+    }
+    assert_eq!((world.script.questions(), world.events().await), (3, vec!["REFUND_FAILED".to_owned()]));
+    assert_eq!(world.refund(id, "r2", Some("10.00")).await.unwrap().status, 201);
+}
+
+#[tokio::test]
 async fn questions_without_an_answer_do_not_put_off_the_next_try() {
     let world = World::new().await;
     let id = world.captured().await;
@@ -255,7 +279,7 @@ async fn damaged(world: &World) -> OrderId {
         return_url: None,
     };
     let order = Order::start(new, now).edited(|parts| parts.expires_at = Some(now.plus(MINUTE))).unwrap();
-    let key = dropin_kernel::OpId::new(dropin_store_contract::fresh());
+    let key = OpId::new(dropin_store_contract::fresh());
     let authorization = Operation::authorize(key, order.id, usd(1_000), now, now.plus(30 * DAY));
     let prepare = PrepareAuthorization {
         session: None,

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use dropin_kernel::{DisputeId, OpId, OrderId};
+use dropin_kernel::{DisputeId, OpId, OrderId, ProcessorId};
 use dropin_keyring::MasterKey;
 use dropin_order::{
     Account, Dispute, DisputeReason, DisputeState, Evidence, EvidenceFile, EvidenceMedia, OpKind, OrderState,
 };
 use dropin_ports::{
     AuditStore, DisputeAnswerRequest, DisputeFilter, DisputeReply, DisputeResponse, DisputeStore, DisputesUnavailable,
-    ListedDispute, PaymentStore, ProcessorDisputes, ReportedDispute, SealedValue,
+    ListedDispute, MetricSource, PaymentStore, ProcessorDisputes, ReportedDispute, SealedValue,
 };
 use dropin_usecases::disputes::{DisputeError, DisputeProcessor, Disputes};
 use dropin_usecases::key_rotation::{KeyRotation, SealedRing};
@@ -22,6 +22,10 @@ use crate::world::{FreshIds, World, usd};
 
 const SECOND: Duration = Duration::from_secs(1);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+fn name() -> ProcessorId {
+    "bank".parse().unwrap()
+}
 
 /// A processor that tells what the case says, and remembers what it was told.
 #[derive(Default)]
@@ -87,7 +91,7 @@ impl Scene {
         let disputes = Disputes {
             store: store.clone(),
             orders: store,
-            processors: vec![DisputeProcessor { name: "bank".to_owned(), api: bank.clone() }],
+            processors: vec![DisputeProcessor { name: name(), api: bank.clone() }],
             secrets: keys.clone(),
             clock: world.payments.clock.clone(),
             ids: Arc::new(FreshIds),
@@ -175,7 +179,7 @@ async fn a_dispute_is_recorded_once_however_often_it_is_told() {
     let scene = Scene::new().await;
     let (order, id) = scene.disputed(400).await;
     // Somebody else reads the same page again: from the beginning, as if nothing had been kept.
-    scene.world.store.keep_dispute_position("bank", Some("1"), "0").await.unwrap();
+    scene.world.store.keep_dispute_position(&name(), Some("1"), "0").await.unwrap();
     scene.disputes.read_new(10).await.unwrap();
     assert_eq!(scene.of(order).await.len(), 1);
     assert_eq!((scene.events().await, scene.ledger(order).await), (vec!["DISPUTE_OPENED".to_owned()], [600, 400, 0]));
@@ -187,6 +191,49 @@ async fn a_dispute_is_recorded_once_however_often_it_is_told() {
     assert!(scene.world.refund(order, "all", Some("10.00")).await.is_ok());
     scene.look_after(DAY).await;
     assert_eq!(scene.events().await, ["DISPUTE_CLOSED"]);
+}
+
+#[tokio::test]
+async fn open_disputes_are_counted_for_each_processor_and_state() {
+    let scene = Scene::new().await;
+    let measured = async || {
+        let metrics = scene.disputes.collect_metrics().await.unwrap();
+        let [metric] = &metrics[..] else { panic!("{metrics:?}") };
+        let samples = metric.samples().iter();
+        samples
+            .map(|sample| (sample.labels[0].1.to_string(), sample.labels[1].1.to_string(), sample.value))
+            .collect::<Vec<_>>()
+    };
+    let bank = |state: &str, count| ("bank".to_owned(), state.to_owned(), count);
+    assert_eq!(measured().await, [bank("NEEDS_RESPONSE", 0), bank("UNDER_REVIEW", 0)]);
+    for _ in 0..2 {
+        scene.disputed(100).await;
+    }
+    let (order, id) = scene.disputed(100).await;
+    scene.answer(order, id, DisputeResponse::Evidence(evidence())).await.unwrap();
+    assert_eq!(measured().await, [bank("NEEDS_RESPONSE", 2), bank("UNDER_REVIEW", 1)]);
+    // A processor that was taken out of the deployment leaves its disputes behind.
+    let gone = Disputes { processors: Vec::new(), ..scene.disputes.clone() };
+    assert_eq!(gone.collect_metrics().await.unwrap()[0].samples().len(), 2);
+}
+
+#[tokio::test]
+async fn a_hint_has_a_dispute_looked_at_at_once() {
+    let scene = Scene::new().await;
+    let (_, id) = scene.disputed(400).await;
+    scene.look_after(DAY).await;
+    scene.bank.set_state("dp_0", DisputeState::Won);
+    scene.look_after(SECOND).await;
+    assert_eq!(scene.state(id).await, DisputeState::NeedsResponse, "it is not looked at for a while");
+    let stranger = "other".parse().unwrap();
+    for (processor, reference) in [(&stranger, "dp_0"), (&name(), "dp_1")] {
+        scene.disputes.look_soon(processor, reference).await.unwrap();
+        scene.look_after(Duration::ZERO).await;
+        assert_eq!(scene.state(id).await, DisputeState::NeedsResponse, "{processor} {reference}");
+    }
+    scene.disputes.look_soon(&name(), "dp_0").await.unwrap();
+    scene.look_after(Duration::ZERO).await;
+    assert_eq!(scene.state(id).await, DisputeState::Won);
 }
 
 #[tokio::test]
@@ -217,7 +264,7 @@ async fn what_is_told_before_the_capture_is_known_waits_and_holds_up_nobody() {
     scene.dispute(OpId::new(dropin_store_contract::fresh()), "dp_strange", 300);
     scene.disputes.read_new(10).await.unwrap();
     assert_eq!((scene.of(open).await.len(), scene.of(other).await.len()), (0, 1));
-    assert_eq!(scene.world.store.find_dispute_position("bank").await.unwrap(), None, "read again from there");
+    assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap(), None, "read again from there");
     scene.world.script.know(crate::script::approved(&usd(1_000)));
     while scene.world.state(open).await == "PROCESSING" {
         assert_eq!(scene.world.settle_after(60 * SECOND).await, 1);
@@ -225,7 +272,7 @@ async fn what_is_told_before_the_capture_is_known_waits_and_holds_up_nobody() {
     scene.world.capture(open, None).await.unwrap();
     scene.disputes.read_new(10).await.unwrap();
     assert_eq!((scene.of(open).await.len(), scene.of(other).await.len()), (1, 1));
-    assert_eq!(scene.world.store.find_dispute_position("bank").await.unwrap().as_deref(), Some("3"));
+    assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap().as_deref(), Some("3"));
 }
 
 /// More of them than are read at once stand behind one that waits, and one that can never be taken up is passed by.
@@ -246,7 +293,7 @@ async fn those_behind_one_that_waits_are_taken_up_however_many() {
         assert_eq!(scene.of(order).await.len(), 1);
     }
     assert_eq!(scene.of(open).await, []);
-    assert_eq!(scene.world.store.find_dispute_position("bank").await.unwrap(), None);
+    assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap(), None);
 }
 
 /// A refund whose next try is due when a bank has taken the money meanwhile is not tried: the shopper has it.

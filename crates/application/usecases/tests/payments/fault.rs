@@ -111,6 +111,7 @@ macro_rules! faulty {
 faulty! {
     PaymentStore {
         fn prepare_authorization(prepare: PrepareAuthorization) -> AuthorizationPrepared;
+        fn take_back_refund(settlement: Settlement) -> Settled;
         fn keep_reference(authorization: OpId, reference: &ProcessorReference, due_at: Timestamp) -> Applied;
         fn change_order(change: ChangeOrder) -> OrderChanged;
         fn settle(settlement: Settlement) -> Settled;

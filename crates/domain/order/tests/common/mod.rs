@@ -97,7 +97,7 @@ pub(crate) fn moves(ledger: &[LedgerTransaction]) -> Vec<(Account, i64)> {
 pub(crate) fn disputed(order: &Order, minor: i64) -> DisputeStep {
     let new = NewDispute {
         id: id(7),
-        processor: "sandbox".to_owned(),
+        processor: "sandbox".parse().unwrap(),
         reference: "dp_1".to_owned(),
         reason: DisputeReason::Fraudulent,
         amount: usd(minor),

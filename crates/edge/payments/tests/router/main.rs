@@ -1,6 +1,8 @@
 //! The processors behind the router: the cases of every adapter through it, and who is asked for what.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "../../../../adapters/processor-stripe/tests/stripe/at_stand_in.rs"]
+mod at_stand_in;
 mod contract;
 #[path = "../../../../adapters/processor-stripe/tests/stripe/stand_in.rs"]
 mod stand_in;

@@ -63,6 +63,13 @@ pub(super) fn decide(
     Ok(draft.settlement)
 }
 
+/// What follows when a refund that had succeeded failed afterwards.
+pub(super) fn take_back_refund(with: &Payments, payment: &Payment) -> Result<Settlement, StoreError> {
+    let mut draft = Draft::new(with, payment, DecisionPolicy::of(Asker::Nobody));
+    refund::take_back(&mut draft)?;
+    Ok(draft.settlement)
+}
+
 /// How the amount of an approval compares with what was asked.
 enum Approved {
     /// As asked, or accepted by somebody who has looked at it.

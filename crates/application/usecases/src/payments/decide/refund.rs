@@ -40,6 +40,17 @@ fn succeeded(draft: &mut Draft<'_>, refund: &Refund, given: &Amount) -> Result<(
     Ok(())
 }
 
+/// It had succeeded, and failed afterwards: the money is captured still.
+pub(super) fn take_back(draft: &mut Draft<'_>) -> Result<(), StoreError> {
+    let refund = draft.payment.refund.as_ref().ok_or_else(|| corrupt("a refund's operation without its refund"))?;
+    let now = draft.settlement.now;
+    draft.settlement.state = OpState::Declined;
+    draft.settlement.refund = Some(refund.decided(false, now));
+    let step = draft.order().refund_taken_back(&refund.amount, draft.ledger_id(), now);
+    draft.order_step(step.map_err(|_refused| corrupt("a refund that the Order knows nothing of"))?);
+    Ok(())
+}
+
 /// What it takes from the settlement. Where less is given than was asked for, less is taken too, and the next refund makes up for what is amiss.
 fn settled(draft: &Draft<'_>, refund: &Refund, given: &Amount) -> Option<Amount> {
     let asked = refund.settlement?;
