@@ -20,7 +20,7 @@ mod show;
 mod texts;
 mod totals;
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use actix_web::web;
 use dropin_http::Flows;
@@ -114,7 +114,9 @@ pub fn configure(deps: PanelDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + 
     let comparisons = web::Data::new(LedgerRuns::default());
     let events = web::Data::new(EventRuns::default());
     let live = web::Data::new(LiveFeed::new(deps.activity.clone(), deps.clock.clone()));
+    let warmed = Arc::new(Once::new());
     move |config| {
+        warmed.call_once(|| totals.warm(totals::day_of(deps.clock.now()), screens::overview::LONGEST_SPAN_DAYS));
         config.app_data(web::Data::new(deps.clone())).app_data(totals.clone()).app_data(comparisons.clone());
         config.app_data(live.clone()).app_data(events.clone());
         routes::mount(config);

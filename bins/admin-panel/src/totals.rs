@@ -1,7 +1,10 @@
 //! Sums of Orders by day, kept for a while: days that are over hardly change, and many operators look at the same ones.
+//!
+//! A day of a large deployment takes a database a tenth of a second. So sums are read one after the other, whoever asks; and those that were read a while
+//! ago are shown once more while they are read anew.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dropin_kernel::{MerchantId, Timestamp};
@@ -9,27 +12,44 @@ use dropin_ports::{BackOfficeStore, PaymentTotals, StoreError};
 
 /// A day in UTC.
 pub(crate) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long the sums of today are kept.
-const KEEP_TODAY: Duration = Duration::from_secs(30);
-/// How long those of earlier days are.
-const KEEP_PAST: Duration = Duration::from_secs(10 * 60);
 /// Most sums that are kept; then all are forgotten.
 const MAX_KEPT: usize = 5_000;
 
 /// Which sums: a merchant's or all, of the day that begins then.
 type Key = (Option<MerchantId>, Timestamp);
 
-/// The sums of a day, when they were read, and for how long they are kept.
-struct Kept {
-    totals: Arc<Vec<PaymentTotals>>,
-    read_at: Instant,
-    keep: Duration,
+type Totals = Arc<Vec<PaymentTotals>>;
+
+/// How long sums are shown.
+#[derive(Debug, Clone, Copy)]
+struct Lifetime {
+    /// Without being read anew.
+    fresh: Duration,
+    /// While they are read anew; after that whoever asks waits.
+    shown: Duration,
 }
 
-/// The sums that were read a moment ago.
-pub(crate) struct DayTotals {
+/// Of the sums of today.
+const TODAY: Lifetime = Lifetime { fresh: Duration::from_secs(30), shown: Duration::from_secs(2 * 60) };
+/// Of those of earlier days, which refunds and late captures change.
+const PAST: Lifetime = Lifetime { fresh: Duration::from_secs(10 * 60), shown: DAY };
+
+/// The sums of a day, and when they were read.
+struct Kept {
+    totals: Totals,
+    read_at: Instant,
+    is_read_anew: bool,
+}
+
+/// The sums that were read a while ago.
+#[derive(Clone)]
+pub(crate) struct DayTotals(Arc<Inner>);
+
+struct Inner {
     store: Arc<dyn BackOfficeStore>,
     kept: Mutex<HashMap<Key, Kept>>,
+    /// Held by whoever reads.
+    turn: tokio::sync::Mutex<()>,
 }
 
 /// The beginning of the day of an instant.
@@ -40,7 +60,20 @@ pub(crate) fn day_of(at: Timestamp) -> Timestamp {
 
 impl DayTotals {
     pub(crate) fn new(store: Arc<dyn BackOfficeStore>) -> Self {
-        Self { store, kept: Mutex::default() }
+        Self(Arc::new(Inner { store, kept: Mutex::default(), turn: tokio::sync::Mutex::default() }))
+    }
+
+    /// Reads the sums of all merchants of so many days, before anybody asks for them.
+    pub(crate) fn warm(&self, today: Timestamp, days: u32) {
+        let totals = self.clone();
+        actix_web::rt::spawn(async move {
+            for back in 0..days {
+                if let Err(error) = totals.read(None, today.minus(DAY * back), today).await {
+                    log::debug!(error:% = error; "the sums of days are read when somebody asks for them");
+                    return;
+                }
+            }
+        });
     }
 
     /// The sums of the day that begins at `day`.
@@ -49,35 +82,154 @@ impl DayTotals {
         merchant: Option<MerchantId>,
         day: Timestamp,
         today: Timestamp,
-    ) -> Result<Arc<Vec<PaymentTotals>>, StoreError> {
-        let key = (merchant, day);
-        if let Some(kept) = self.recall(&key) {
-            return Ok(kept);
+    ) -> Result<Totals, StoreError> {
+        self.read_within((merchant, day), if day < today { PAST } else { TODAY }).await
+    }
+
+    async fn read_within(&self, key: Key, lifetime: Lifetime) -> Result<Totals, StoreError> {
+        let found = self.0.kept().get_mut(&key).filter(|kept| kept.read_at.elapsed() < lifetime.shown).map(|kept| {
+            let is_fresh = kept.read_at.elapsed() < lifetime.fresh;
+            (kept.totals.clone(), is_fresh || std::mem::replace(&mut kept.is_read_anew, true))
+        });
+        match found {
+            Some((totals, true)) => Ok(totals),
+            Some((totals, false)) => {
+                let inner = self.0.clone();
+                actix_web::rt::spawn(async move {
+                    if let Err(error) = inner.read(key, lifetime).await {
+                        log::warn!(error:% = error; "the sums of a day could not be read anew; those of before are shown");
+                        if let Some(kept) = inner.kept().get_mut(&key) {
+                            kept.is_read_anew = false;
+                        }
+                    }
+                });
+                Ok(totals)
+            }
+            None => self.0.read(key, lifetime).await,
         }
-        let read_at = Instant::now();
+    }
+}
+
+impl Inner {
+    /// Reads in turn, unless somebody did while this waited for its turn.
+    async fn read(&self, key: Key, lifetime: Lifetime) -> Result<Totals, StoreError> {
+        let _turn = self.turn.lock().await;
+        if let Some(kept) = self.kept().get(&key).filter(|kept| kept.read_at.elapsed() < lifetime.fresh) {
+            return Ok(kept.totals.clone());
+        }
+        let (read_at, (merchant, day)) = (Instant::now(), key);
         let totals = Arc::new(self.store.payment_totals(merchant, day, day.plus(DAY)).await?);
-        let keep = if day < today { KEEP_PAST } else { KEEP_TODAY };
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if MAX_KEPT <= all.len() {
-            all.clear();
+        let mut kept = self.kept();
+        if MAX_KEPT <= kept.len() {
+            kept.clear();
         }
-        all.insert(key, Kept { totals: totals.clone(), read_at, keep });
+        kept.insert(key, Kept { totals: totals.clone(), read_at, is_read_anew: false });
         Ok(totals)
     }
 
-    fn recall(&self, key: &Key) -> Option<Arc<Vec<PaymentTotals>>> {
-        let all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(key).filter(|kept| kept.read_at.elapsed() < kept.keep).map(|kept| kept.totals.clone())
+    fn kept(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use async_trait::async_trait;
+    use dropin_kernel::{ContractId, OrderId, SessionId};
+    use dropin_order::{Operation, Order};
+    use dropin_ports::{DeliveryTroubles, OrderSearch, SearchPage, SessionSearch};
+    use dropin_session::Session;
+
     use super::*;
+
+    /// Counts how often it is asked for sums, and how many ask at once.
+    #[derive(Default)]
+    struct Counting {
+        asked: AtomicU32,
+        at_once: AtomicU32,
+        is_away: std::sync::atomic::AtomicBool,
+    }
+
+    #[async_trait]
+    impl BackOfficeStore for Counting {
+        async fn payment_totals(
+            &self,
+            _: Option<MerchantId>,
+            _: Timestamp,
+            _: Timestamp,
+        ) -> Result<Vec<PaymentTotals>, StoreError> {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            assert_eq!(self.at_once.fetch_add(1, Ordering::SeqCst), 0, "one at a time");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            self.at_once.fetch_sub(1, Ordering::SeqCst);
+            match self.is_away.load(Ordering::SeqCst) {
+                true => Err(StoreError::Unavailable("away".to_owned())),
+                false => Ok(Vec::new()),
+            }
+        }
+
+        async fn search_orders(&self, _: OrderSearch) -> Result<SearchPage<Order, OrderId>, StoreError> {
+            unreachable!()
+        }
+
+        async fn search_sessions(&self, _: SessionSearch) -> Result<SearchPage<Session, SessionId>, StoreError> {
+            unreachable!()
+        }
+
+        async fn list_open_operations_of(&self, _: Vec<MerchantId>, _: u32) -> Result<Vec<Operation>, StoreError> {
+            unreachable!()
+        }
+
+        async fn find_contract_merchant(&self, _: ContractId) -> Result<Option<MerchantId>, StoreError> {
+            unreachable!()
+        }
+
+        async fn count_delivery_troubles(&self, _: Option<Vec<MerchantId>>) -> Result<DeliveryTroubles, StoreError> {
+            unreachable!()
+        }
+    }
+
+    fn key(day: u32) -> Key {
+        (None, Timestamp::from_micros(0).plus(DAY * day))
+    }
 
     #[test]
     fn a_day_begins_at_midnight_in_utc() {
         let at: Timestamp = "2026-11-25T23:59:59.999999Z".parse().unwrap();
         assert_eq!(day_of(at), "2026-11-25T00:00:00.000000Z".parse().unwrap());
+    }
+
+    #[actix_web::test]
+    async fn many_who_ask_at_once_have_each_day_read_once_and_in_turn() {
+        let store = Arc::new(Counting::default());
+        let totals = DayTotals::new(store.clone());
+        let asking = (0..60).map(|number| totals.read_within(key(number % 3), PAST));
+        for read in futures_util::future::join_all(asking).await {
+            read.unwrap();
+        }
+        assert_eq!(store.asked.load(Ordering::SeqCst), 3);
+        totals.warm(key(2).1, 2);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(store.asked.load(Ordering::SeqCst), 3, "those of before are known");
+    }
+
+    #[actix_web::test]
+    async fn what_is_no_longer_fresh_is_shown_and_read_anew_once() {
+        let store = Arc::new(Counting::default());
+        let totals = DayTotals::new(store.clone());
+        totals.read_within(key(1), PAST).await.unwrap();
+        let stale = Lifetime { fresh: Duration::ZERO, shown: DAY };
+        store.is_away.store(true, Ordering::SeqCst);
+        for expected in [2, 3] {
+            for _ in 0..20 {
+                totals.read_within(key(1), stale).await.expect("shown although the database is away");
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert_eq!(store.asked.load(Ordering::SeqCst), expected, "one reads, and the next ones may when it failed");
+        }
+        let over = Lifetime { fresh: Duration::ZERO, shown: Duration::ZERO };
+        totals.read_within(key(1), over).await.expect_err("whoever asks waits, and hears of it");
     }
 }

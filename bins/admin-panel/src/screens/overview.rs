@@ -21,7 +21,9 @@ use crate::texts::texts;
 use crate::totals::{DAY, DayTotals, day_of};
 
 /// Spans that are offered, in days.
-const SPANS: &[u32] = &[7, 14, 30];
+const SPANS: &[u32] = &[7, 14, LONGEST_SPAN_DAYS];
+/// The longest of them.
+pub(crate) const LONGEST_SPAN_DAYS: u32 = 30;
 /// Most merchants whose sums an overview of named ones adds up.
 const MAX_SUMMED_MERCHANTS: usize = 20;
 /// Most Orders under review, open operations, parked notifications and failing endpoints that are told by number.
