@@ -103,7 +103,7 @@ pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState,
 pub use screening::{
     ALARM_LASTS, CardAuthentication, CountableOutcome, CountedPaymentTry, EXEMPTED_LIFETIME, HashedVelocityKey,
     KNOWN_SHOPPER_LIFETIME, NewPaymentTry, OutsideScoreUnavailable, OutsideScorer, PaymentTryOutcome,
-    ScreenedPaymentTry, ScreeningStore, TryDecision, VelocityHash, VelocityKeyring,
+    ScreenedPaymentTry, ScreeningStore, TryScreening, VelocityHash, VelocityKeyring,
 };
 pub use sealed::{SealedKind, SealedStore, SealedValue};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};

@@ -101,7 +101,7 @@ pub struct CountedPaymentTry {
 }
 
 /// Decides on a try by what was counted for it. It may be asked more than once about the same try, and waits for nothing.
-pub type TryDecision = Arc<dyn Fn(&CountedPaymentTry) -> Screening + Send + Sync>;
+pub type TryScreening = Arc<dyn Fn(&CountedPaymentTry) -> Screening + Send + Sync>;
 
 /// A try that was counted and decided on.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,7 +170,7 @@ pub trait ScreeningStore: Send + Sync {
     async fn screen_try(
         &self,
         payment_try: NewPaymentTry,
-        decision: TryDecision,
+        decision: TryScreening,
     ) -> Result<ScreenedPaymentTry, StoreError>;
 
     /// Counts what became of a try; the time of the try says in which bucket. The same again, what came before it, and an Order that was never counted

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use dropin_kernel::{EventId, MerchantId, OrderId, PaymentId, Timestamp};
 use dropin_ports::{
     ALARM_LASTS, CardAuthentication, CountableOutcome, CountedPaymentTry, EXEMPTED_LIFETIME, HashedVelocityKey,
-    KNOWN_SHOPPER_LIFETIME, NewEvent, NewPaymentTry, PaymentTryOutcome, StoreError, TryDecision, VelocityHash,
+    KNOWN_SHOPPER_LIFETIME, NewEvent, NewPaymentTry, PaymentTryOutcome, StoreError, TryScreening, VelocityHash,
 };
 use dropin_risk::{
     Decision, FactText, Facts, IssuerChecks, Rules, Screening, ScreeningLabel, VelocityCounts, VelocityKey,
@@ -36,7 +36,7 @@ fn new_try(merchant: MerchantId, at: Timestamp, keys: &[HashedVelocityKey]) -> N
 }
 
 /// Decides the same of every try, without looking at its counts.
-pub fn any_decision() -> TryDecision {
+pub fn any_decision() -> TryScreening {
     static SAME: LazyLock<Screening> = LazyLock::new(|| Rules::built_in().screen(Facts::default()));
     Arc::new(|_| SAME.clone())
 }
@@ -337,7 +337,7 @@ pub async fn an_alarm_is_raised_and_notified_once(harness: Arc<Harness>) {
 }
 
 /// Decides by what was counted, and remembers that.
-fn deciding(heard: &Arc<Mutex<Vec<CountedPaymentTry>>>) -> TryDecision {
+fn deciding(heard: &Arc<Mutex<Vec<CountedPaymentTry>>>) -> TryScreening {
     let heard = heard.clone();
     Arc::new(move |counted: &CountedPaymentTry| {
         heard.lock().unwrap().push(counted.clone());

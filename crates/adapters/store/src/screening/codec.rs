@@ -210,6 +210,10 @@ pub(super) fn decode_velocity(bytes: &[u8]) -> Result<Velocity, Fault> {
                 break;
             }
             let (flags, mut before) = (byte(bytes)?, None);
+            if flags == 0 && bytes.is_empty() {
+                // The last key has a sum.
+                return None;
+            }
             for (place, window) in VelocityWindow::ALL.into_iter().enumerate() {
                 if flags & (1 << place) == 0 {
                     continue;

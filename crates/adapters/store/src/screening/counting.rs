@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use diesel::{Connection, PgConnection};
 use dropin_kernel::{OrderId, Timestamp};
 use dropin_ports::{
-    CountableOutcome, CountedPaymentTry, NewPaymentTry, PaymentTryOutcome, ScreenedPaymentTry, TryDecision,
+    CountableOutcome, CountedPaymentTry, NewPaymentTry, PaymentTryOutcome, ScreenedPaymentTry, TryScreening,
 };
 use dropin_risk::{Decision, VelocityKey};
 
@@ -35,7 +35,7 @@ pub(crate) enum Counting {
 /// A try, and who decides on it.
 pub(crate) struct UndecidedTry {
     pub(super) new: NewPaymentTry,
-    pub(super) decision: TryDecision,
+    pub(super) decision: TryScreening,
 }
 
 /// What became of the try of an Order.

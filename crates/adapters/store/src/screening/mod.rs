@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{
-    CountableOutcome, NewEvent, NewPaymentTry, ScreenedPaymentTry, ScreeningStore, StoreError, TryDecision,
+    CountableOutcome, NewEvent, NewPaymentTry, ScreenedPaymentTry, ScreeningStore, StoreError, TryScreening,
 };
 use dropin_risk::{Screening, ScreeningLabel};
 
@@ -52,7 +52,7 @@ impl ScreeningStore for Store {
     async fn screen_try(
         &self,
         payment_try: NewPaymentTry,
-        decision: TryDecision,
+        decision: TryScreening,
     ) -> Result<ScreenedPaymentTry, StoreError> {
         let screened = self.run_batched(Counting::Try(UndecidedTry { new: payment_try, decision })).await?;
         screened.ok_or_else(|| StoreError::Refused("a try was not decided on".to_owned()))

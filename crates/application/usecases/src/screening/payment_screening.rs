@@ -10,7 +10,7 @@ use dropin_money::{Amount, Currency};
 use dropin_order::Order;
 use dropin_ports::{
     Clock, CountableOutcome, CountedPaymentTry, HashedVelocityKey, IdSource, IpCountries, NewEvent, NewPaymentTry,
-    OutsideScorer, RateStore, ScreenedPaymentTry, ScreeningStore, StoreError, TryDecision, VelocityKeyring,
+    OutsideScorer, RateStore, ScreenedPaymentTry, ScreeningStore, StoreError, TryScreening, VelocityKeyring,
 };
 use dropin_rates::Table;
 use dropin_risk::{Decision, Facts, IssuerChecks, OutsideScore, Rules, ScaExemption, Screening};
@@ -347,7 +347,7 @@ pub fn alarm_event(ids: &dyn IdSource, merchant: MerchantId, screening: &Screeni
 }
 
 /// Decides by what was counted for a payment with these facts.
-fn decision(facts: Facts, rules: Arc<Rules>, now: Timestamp) -> TryDecision {
+fn decision(facts: Facts, rules: Arc<Rules>, now: Timestamp) -> TryScreening {
     Arc::new(move |counted: &CountedPaymentTry| {
         let mut facts = facts.clone();
         facts.velocity = counted.velocity.clone();

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{
     CardAuthentication, CountableOutcome, CountedPaymentTry, HashedVelocityKey, KeyringError, NewEvent, NewPaymentTry,
-    PaymentTryOutcome, ScreenedPaymentTry, ScreeningStore, StoreError, TryDecision, VelocityHash, VelocityKeyring,
+    PaymentTryOutcome, ScreenedPaymentTry, ScreeningStore, StoreError, TryScreening, VelocityHash, VelocityKeyring,
 };
 use dropin_risk::{
     ExemptedPayments, Screening, ScreeningLabel, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow,
@@ -135,7 +135,7 @@ impl ScreeningStore for Counts {
     async fn screen_try(
         &self,
         payment_try: NewPaymentTry,
-        decision: TryDecision,
+        decision: TryScreening,
     ) -> Result<ScreenedPaymentTry, StoreError> {
         self.pass().await?;
         let order = payment_try.order_id;

@@ -13,7 +13,7 @@ use dropin_ports::{
     OrderName, Payment, PaymentStore, PrepareAuthorization, Processor, ProcessorReply, RefundRequest, Registration,
     ReplaceSession, Replaced, ScreenedPaymentTry, ScreeningStore, SealedCard, SessionStore, SessionWithOrder, Settled,
     Settlement, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StatusReply, StoreError,
-    StoredResponse, TryDecision, VoidRequest,
+    StoredResponse, TryScreening, VoidRequest,
 };
 use dropin_rates::Offer;
 use dropin_risk::{Screening, ScreeningLabel};
@@ -161,7 +161,7 @@ faulty! {
 
 faulty! {
     ScreeningStore {
-        fn screen_try(payment_try: NewPaymentTry, decision: TryDecision) -> ScreenedPaymentTry;
+        fn screen_try(payment_try: NewPaymentTry, decision: TryScreening) -> ScreenedPaymentTry;
         fn count_outcome(order: OrderId, countable: CountableOutcome) -> ();
         fn note_alarm(event: NewEvent) -> bool;
         fn put_screening(order: OrderId, merchant: MerchantId, screening: Screening) -> ();
