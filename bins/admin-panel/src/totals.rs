@@ -38,7 +38,15 @@ const PAST: Lifetime = Lifetime { fresh: Duration::from_secs(10 * 60), shown: DA
 struct Kept {
     totals: Totals,
     read_at: Instant,
+    /// How long they are shown: those of a day that was not over then are of today for ever.
+    lifetime: Lifetime,
     is_read_anew: bool,
+}
+
+impl Kept {
+    fn is_fresh(&self) -> bool {
+        self.read_at.elapsed() < self.lifetime.fresh
+    }
 }
 
 /// The sums that were read a while ago.
@@ -87,10 +95,11 @@ impl DayTotals {
     }
 
     async fn read_within(&self, key: Key, lifetime: Lifetime) -> Result<Totals, StoreError> {
-        let found = self.0.kept().get_mut(&key).filter(|kept| kept.read_at.elapsed() < lifetime.shown).map(|kept| {
-            let is_fresh = kept.read_at.elapsed() < lifetime.fresh;
-            (kept.totals.clone(), is_fresh || std::mem::replace(&mut kept.is_read_anew, true))
-        });
+        let found =
+            self.0.kept().get_mut(&key).filter(|kept| kept.read_at.elapsed() < kept.lifetime.shown).map(|kept| {
+                let is_fresh = kept.is_fresh();
+                (kept.totals.clone(), is_fresh || std::mem::replace(&mut kept.is_read_anew, true))
+            });
         match found {
             Some((totals, true)) => Ok(totals),
             Some((totals, false)) => {
@@ -114,7 +123,7 @@ impl Inner {
     /// Reads in turn, unless somebody did while this waited for its turn.
     async fn read(&self, key: Key, lifetime: Lifetime) -> Result<Totals, StoreError> {
         let _turn = self.turn.lock().await;
-        if let Some(kept) = self.kept().get(&key).filter(|kept| kept.read_at.elapsed() < lifetime.fresh) {
+        if let Some(kept) = self.kept().get(&key).filter(|kept| kept.is_fresh()) {
             return Ok(kept.totals.clone());
         }
         let (read_at, (merchant, day)) = (Instant::now(), key);
@@ -123,7 +132,7 @@ impl Inner {
         if MAX_KEPT <= kept.len() {
             kept.clear();
         }
-        kept.insert(key, Kept { totals: totals.clone(), read_at, is_read_anew: false });
+        kept.insert(key, Kept { totals: totals.clone(), read_at, lifetime, is_read_anew: false });
         Ok(totals)
     }
 
@@ -219,17 +228,28 @@ mod tests {
     async fn what_is_no_longer_fresh_is_shown_and_read_anew_once() {
         let store = Arc::new(Counting::default());
         let totals = DayTotals::new(store.clone());
-        totals.read_within(key(1), PAST).await.unwrap();
         let stale = Lifetime { fresh: Duration::ZERO, shown: DAY };
+        totals.read_within(key(1), stale).await.unwrap();
         store.is_away.store(true, Ordering::SeqCst);
         for expected in [2, 3] {
             for _ in 0..20 {
                 totals.read_within(key(1), stale).await.expect("shown although the database is away");
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
-            assert_eq!(store.asked.load(Ordering::SeqCst), expected, "one reads, and the next ones may when it failed");
+            assert_eq!(store.asked.load(Ordering::SeqCst), expected, "one reads, and the next one may when it failed");
         }
-        let over = Lifetime { fresh: Duration::ZERO, shown: Duration::ZERO };
-        totals.read_within(key(1), over).await.expect_err("whoever asks waits, and hears of it");
+    }
+
+    #[actix_web::test]
+    async fn a_day_that_was_not_over_when_it_was_read_is_read_again_when_it_is() {
+        let store = Arc::new(Counting::default());
+        let totals = DayTotals::new(store.clone());
+        let of_today = Lifetime { fresh: Duration::ZERO, shown: Duration::ZERO };
+        totals.read_within(key(1), of_today).await.unwrap();
+        totals.read_within(key(1), PAST).await.unwrap();
+        totals.read_within(key(1), PAST).await.unwrap();
+        assert_eq!(store.asked.load(Ordering::SeqCst), 2);
+        store.is_away.store(true, Ordering::SeqCst);
+        totals.read_within(key(2), PAST).await.expect_err("whoever asks waits, and hears of it");
     }
 }

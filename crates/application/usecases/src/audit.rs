@@ -99,11 +99,15 @@ fn check(order: &AuditedOrder, journal: Option<&Journal>, now: Timestamp, report
             report.open += audited.operations.iter().filter(|placed| placed.operation.state.is_open()).count() as u64;
             rules::check(audited, journal, now, report);
         }
-        AuditedOrder::Corrupt { id, table, what } => report.add(Finding {
-            what: Disagreement::CorruptRow,
-            order: Some(*id),
-            operation: None,
-            words: format!("a row of it in the table {table} makes no sense: {what}. Compare it with a backup"),
-        }),
+        AuditedOrder::Corrupt { id, table, what } => report.add(corrupt_row(*id, table, what)),
+    }
+}
+
+fn corrupt_row(order: OrderId, table: &str, what: &str) -> Finding {
+    Finding {
+        what: Disagreement::CorruptRow,
+        order: Some(order),
+        operation: None,
+        words: format!("a row of it in the table {table} makes no sense: {what}. Compare it with a backup"),
     }
 }

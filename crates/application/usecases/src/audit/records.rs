@@ -15,10 +15,12 @@ use dropin_ports::{
 
 use super::report::{Disagreement, Finding, Report};
 use super::rules::money;
-use super::{AuditError, PAGE};
+use super::{AuditError, PAGE, corrupt_row};
 
-/// How far around the span the lists are read: an operation is written down before it is asked for, by another clock.
-const AROUND: Duration = Duration::from_secs(60 * 60);
+/// How long before the span the lists are read: by another clock.
+const BEFORE: Duration = Duration::from_secs(60 * 60);
+/// How long behind the span: an operation is written down before it is asked for, and asked for again while the processor is away.
+const BEHIND: Duration = Duration::from_secs(25 * 60 * 60);
 /// Keys that are looked up at once.
 const MAX_KEYS: usize = 1_000;
 
@@ -57,8 +59,11 @@ impl RecordAudit {
         loop {
             let page = self.store.audit_orders(after, PAGE).await?;
             for order in &page {
-                if let AuditedOrder::Readable(audited) = order {
-                    self.compare(audited, &mut listed, (span, began), &mut report);
+                match order {
+                    AuditedOrder::Readable(audited) => {
+                        self.compare(audited, &mut listed, (span, began), &mut report);
+                    }
+                    AuditedOrder::Corrupt { id, table, what } => report.add(corrupt_row(*id, table, what)),
                 }
             }
             match page.last() {
@@ -71,7 +76,7 @@ impl RecordAudit {
     }
 
     async fn read_lists(&self, span: RecordSpan, report: &mut Report) -> Result<Listed, AuditError> {
-        let around = RecordSpan { from: span.from.minus(AROUND), until: span.until.plus(AROUND) };
+        let around = RecordSpan { from: span.from.minus(BEFORE), until: span.until.plus(BEHIND) };
         let (mut listed, mut read) = (Listed::default(), 0);
         for list in [RecordList::Payments, RecordList::Refunds] {
             let mut next: Option<String> = None;
@@ -255,7 +260,7 @@ fn of_refund(audited: &OrderRecords, operation: &Operation, record: Option<&Proc
         }
         (OpState::Approved, Some(RecordedMoney::None)) => {
             let words = format!(
-                "its refund {reference} of {here} succeeded, and failed afterwards there: the shopper does not have the money. Pay it in another way"
+                "its refund {reference} of {here} succeeded, and failed afterwards there: the shopper does not have the money. Have the processor send its event of that again: it is FAILED here then, and can be refunded anew"
             );
             Some((Disagreement::NotAtProcessor, words))
         }

@@ -18,14 +18,22 @@ impl Payments {
     /// Must not be cancelled halfway; run it where a dropped connection cannot.
     ///
     /// # Errors
-    /// [`StoreError`].
+    /// [`StoreError`]; [`StoreError::Unavailable`] also while the processor does not answer.
     pub async fn look_at_refunds(&self, operations: &[OpId]) -> Result<(), StoreError> {
         for id in operations {
             let Some(payment) = self.store.find_payment(*id).await?.filter(has_succeeded) else { continue };
             let merchant = payment.order.merchant_id;
             let reply = self.processor.status(question(merchant, &payment.operation)).await;
-            if matches!(reply, StatusReply::Known(ProcessorReply::Declined { .. })) {
-                self.take_back_refund(*id).await?;
+            match reply {
+                StatusReply::Known(ProcessorReply::Declined { .. }) => self.take_back_refund(*id).await?,
+                // Nobody would ask again: whoever sent the hint sends it again.
+                StatusReply::Unreachable { .. }
+                | StatusReply::Known(ProcessorReply::Unknown { .. } | ProcessorReply::NotSent) => {
+                    return Err(StoreError::Unavailable(
+                        "the processor does not say what became of a refund".to_owned(),
+                    ));
+                }
+                _ => {}
             }
         }
         Ok(())
