@@ -1,4 +1,3 @@
-CREATE INDEX screening_by_merchant ON screening (merchant_id, ordered_at) WHERE facts IS NOT NULL;
 -- Facts without their counts are no facts.
 UPDATE screening SET facts = NULL WHERE velocity IS NOT NULL;
 ALTER TABLE screening DROP COLUMN velocity,

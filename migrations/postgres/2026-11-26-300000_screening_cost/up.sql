@@ -1,5 +1,8 @@
 -- Counting a try writes fewer and smaller rows. Programs of before cannot count beside this one: their payments go on without counts.
 
+-- In one order, before anything else: programs of before lock the first two one after the other.
+LOCK TABLE payment_try, velocity_count, screening, merchant IN ACCESS EXCLUSIVE MODE;
+
 -- How often something was seen lately: one row holds all windows of a key. A merchant's own row is named by its id; every change of a row of the
 -- merchant's changes that one, too.
 CREATE TABLE velocity_counter (
@@ -23,6 +26,5 @@ DROP TABLE velocity_count;
 ALTER TABLE payment_try ADD COLUMN session_hash BYTEA, ADD COLUMN amount_cents BIGINT;
 CREATE INDEX payment_try_by_session ON payment_try (session_hash) WHERE session_hash IS NOT NULL;
 
--- What was counted for a payment stands beside the other facts, packed. Those of a merchant are found by its Orders.
+-- What was counted for a payment stands beside the other facts, packed.
 ALTER TABLE screening ADD COLUMN velocity BYTEA, DROP CONSTRAINT screening_merchant_fkey;
-DROP INDEX screening_by_merchant;

@@ -21,6 +21,5 @@ ALTER TABLE payment_try ADD COLUMN session_hash BLOB;
 ALTER TABLE payment_try ADD COLUMN amount_cents INTEGER;
 CREATE INDEX payment_try_by_session ON payment_try (session_hash) WHERE session_hash IS NOT NULL;
 
--- What was counted for a payment stands beside the other facts, packed. Those of a merchant are found by its Orders.
+-- What was counted for a payment stands beside the other facts, packed.
 ALTER TABLE screening ADD COLUMN velocity BLOB;
-DROP INDEX screening_by_merchant;

@@ -22,7 +22,7 @@ use super::shoppers::{Shoppers, names_shopper};
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::statement::on_each;
-use crate::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
+use crate::worker_pool::{ASYNC_COMMIT_SHORT_WAITS, Batchable, TxOutcome, Work};
 
 /// What is to be counted.
 pub(crate) enum Counting {
@@ -69,7 +69,7 @@ impl Counting {
 
 impl Batchable for Counting {
     /// A crash of the server may lose counts and what was allowed; see [`Changes::is_durable`].
-    const SETTINGS: &'static str = ASYNC_COMMIT;
+    const SETTINGS: &'static str = ASYNC_COMMIT_SHORT_WAITS;
 
     /// What fails is left out, to be done alone: what was done before it stays, and counts once.
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
@@ -161,7 +161,10 @@ fn screen(rows: &mut impl CountRows, all: &[&UndecidedTry]) -> Result<Vec<Option
         let counted = CountedPaymentTry { velocity, known_since: shoppers.known_since(new), exempted };
         let screening = decision(&counted);
         changes.is_durable |= Decision::Review <= screening.decision();
-        changes.kept.push(Keeping::new(new.order_id, new.merchant_id, &screening)?);
+        let mut keeping = Keeping::new(new.order_id, new.merchant_id, &screening)?;
+        // Whoever waited no longer for a count has decided without it, and the payment goes by that.
+        keeping.replaces = !is_new;
+        changes.kept.push(keeping);
         if is_new {
             changes.tries.push(NewTry::of(new));
         }

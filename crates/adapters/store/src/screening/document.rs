@@ -25,6 +25,8 @@ pub(super) struct Keeping {
     pub(super) facts: String,
     /// What was counted.
     pub(super) velocity: Vec<u8>,
+    /// Whether it takes the place of another. On SQLite the order of writes says so.
+    pub(super) replaces: bool,
 }
 
 /// What stays of a screening.
@@ -65,9 +67,8 @@ statement! {
 }
 
 const LISTED: &str = "SELECT screening.order_id, screening.verdict, screening.facts, screening.velocity \
-    FROM purchase_order JOIN screening ON screening.order_id = purchase_order.id \
-    WHERE purchase_order.merchant_id = ? AND purchase_order.created_at >= ? AND screening.facts IS NOT NULL \
-    ORDER BY purchase_order.created_at DESC, purchase_order.id DESC LIMIT ?";
+    FROM screening WHERE screening.merchant_id = ? AND screening.ordered_at >= ? AND screening.facts IS NOT NULL \
+    ORDER BY screening.ordered_at DESC, screening.order_id DESC LIMIT ?";
 
 statement! {
     /// Screenings of Orders about which a person has decided, and how.
@@ -78,11 +79,10 @@ statement! {
 }
 
 const LABELLED: &str = "SELECT screening.order_id, screening.verdict, screening.facts, screening.velocity, history.what \
-    FROM purchase_order JOIN screening ON screening.order_id = purchase_order.id \
-    JOIN history ON history.subject_id = purchase_order.id \
-    WHERE purchase_order.merchant_id = ? AND purchase_order.created_at >= ? AND screening.facts IS NOT NULL \
+    FROM screening JOIN history ON history.subject_id = screening.order_id \
+    WHERE screening.merchant_id = ? AND screening.ordered_at >= ? AND screening.facts IS NOT NULL \
         AND history.what IN ('REVIEW_APPROVED', 'REVIEW_DECLINED') \
-    ORDER BY purchase_order.created_at DESC, purchase_order.id DESC LIMIT ?";
+    ORDER BY screening.ordered_at DESC, screening.order_id DESC LIMIT ?";
 
 impl Keeping {
     pub(super) fn new(order: OrderId, merchant: MerchantId, screening: &Screening) -> Result<Self, Fault> {
@@ -97,7 +97,14 @@ impl Keeping {
             exemption: screening.exemption(),
         };
         let verdict = serde_json::to_string(&verdict).map_err(refused)?;
-        Ok(Self { order, merchant, verdict, facts: serde_json::to_string(&facts).map_err(refused)?, velocity })
+        Ok(Self {
+            order,
+            merchant,
+            verdict,
+            facts: serde_json::to_string(&facts).map_err(refused)?,
+            velocity,
+            replaces: true,
+        })
     }
 
     /// Keeps it; refused where the merchant has no such Order.
@@ -114,7 +121,7 @@ impl Keeping {
     }
 
     fn statement(&self) -> Keep<'_> {
-        let Self { order, merchant, verdict, facts, velocity } = self;
+        let Self { order, merchant, verdict, facts, velocity, replaces: _ } = self;
         Keep { verdict, facts, velocity, order: Id(order.uuid()), merchant: Id(merchant.uuid()) }
     }
 }

@@ -99,10 +99,14 @@ impl ScreeningStore for Store {
     }
 
     async fn purge_screening(&self, now: Timestamp, facts_before: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        let mut purged = 0_usize;
+        let (mut purged, mut failed) = (0_usize, None);
         for over in purge::over(now, facts_before) {
-            purged += self.write(move |connection| over.delete(connection, limit).map(TxOutcome::Commit)).await?;
+            // What cannot be deleted keeps nothing else.
+            match self.write(move |connection| over.delete(connection, limit).map(TxOutcome::Commit)).await {
+                Ok(deleted) => purged += deleted,
+                Err(error) => failed = failed.or(Some(error)),
+            }
         }
-        Ok(u32::try_from(purged).unwrap_or(u32::MAX))
+        failed.map_or_else(|| Ok(u32::try_from(purged).unwrap_or(u32::MAX)), Err)
     }
 }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use diesel::connection::SimpleConnection;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text};
 use dropin_kernel::uuid::Uuid;
 use dropin_kernel::{MerchantId, OrderId};
 
@@ -86,6 +86,7 @@ statement! {
         verdicts: Vec<&'a str> => Array<Text>,
         facts: Vec<&'a str> => Array<Text>,
         velocities: Vec<&'a [u8]> => Array<Binary>,
+        replaces: Vec<bool> => Array<Bool>,
     }
     on Pg, PgConnection, "WITH own AS ( \
         INSERT INTO velocity_counter (hash, counts, revision, counts_until) \
@@ -102,15 +103,19 @@ statement! {
             SELECT input_row.*, 'TRIED' FROM unnest(?, ?, ?, ?, ?, ?) \
                 AS input_row (order_id, merchant_id, tried_at, keys, session_hash, amount_cents) \
             JOIN own ON own.hash = uuid_send(input_row.merchant_id) ORDER BY input_row.order_id ON CONFLICT (order_id) DO NOTHING), \
-        kept AS (INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
-            SELECT found.id, found.merchant_id, found.created_at, input_row.verdict, input_row.facts, input_row.velocity \
-            FROM unnest(?, ?, ?, ?, ?) AS input_row (order_id, merchant_id, verdict, facts, velocity) \
+        decided AS (SELECT found.id, found.merchant_id, found.created_at, input_row.verdict, input_row.facts, input_row.velocity, input_row.replaces \
+            FROM unnest(?, ?, ?, ?, ?, ?) AS input_row (order_id, merchant_id, verdict, facts, velocity, replaces) \
             JOIN own ON own.hash = uuid_send(input_row.merchant_id) CROSS JOIN LATERAL ( \
                 SELECT o.id, o.merchant_id, o.created_at FROM purchase_order AS o \
-                WHERE o.id = input_row.order_id AND o.merchant_id = input_row.merchant_id LIMIT 1) AS found ORDER BY found.id \
+                WHERE o.id = input_row.order_id AND o.merchant_id = input_row.merchant_id LIMIT 1) AS found), \
+        kept AS (INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
+            SELECT id, merchant_id, created_at, verdict, facts, velocity FROM decided WHERE NOT replaces ORDER BY id \
+            ON CONFLICT (order_id) DO NOTHING RETURNING order_id), \
+        replaced AS (INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
+            SELECT id, merchant_id, created_at, verdict, facts, velocity FROM decided WHERE replaces ORDER BY id \
             ON CONFLICT (order_id) DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity \
             RETURNING order_id) \
-        SELECT hash, NULL::UUID FROM own UNION ALL SELECT NULL, order_id FROM kept";
+        SELECT hash, NULL::UUID FROM own UNION ALL SELECT NULL, order_id FROM kept UNION ALL SELECT NULL, order_id FROM replaced";
     returns (Nullable<Binary>, Nullable<SqlId>);
 }
 
@@ -203,6 +208,7 @@ fn write(connection: &mut PgConnection, changes: &Changes<'_>) -> Result<Written
         verdicts: kept.iter().map(|one| one.verdict.as_str()).collect(),
         facts: kept.iter().map(|one| one.facts.as_str()).collect(),
         velocities: kept.iter().map(|one| one.velocity.as_slice()).collect(),
+        replaces: kept.iter().map(|one| one.replaces).collect(),
     };
     let rows: Vec<(Option<Vec<u8>>, Option<Id>)> = write.load(connection).in_table("velocity_counter")?;
     let mut written = Written::default();

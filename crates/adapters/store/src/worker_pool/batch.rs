@@ -30,6 +30,9 @@ macro_rules! by_key {
 
 /// The same with asynchronous commit: what was committed just before a crash of the server may be lost.
 pub(crate) const ASYNC_COMMIT: &str = concat!(by_key!(), "; SET synchronous_commit = off");
+/// The same where whoever asks waits for a moment only: a row that somebody holds keeps the others from their turn no longer than that.
+pub(crate) const ASYNC_COMMIT_SHORT_WAITS: &str =
+    concat!(by_key!(), "; SET synchronous_commit = off; SET lock_timeout = 300");
 
 /// Work that one statement can do for many callers. Alone ([`Work::run`]) it must give the right result even after it was done already by a
 /// statement whose answer got lost.

@@ -9,7 +9,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use batch::{ASYNC_COMMIT, Batchable, serve as serve_batches};
+pub(crate) use batch::{ASYNC_COMMIT, ASYNC_COMMIT_SHORT_WAITS, Batchable, serve as serve_batches};
 pub(crate) use deadline_timer::DeadlineTimer;
 pub(crate) use postgres::serve as serve_postgres;
 pub(crate) use queue::Queue;
