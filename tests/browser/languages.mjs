@@ -16,8 +16,8 @@ async function inLanguage(context, { page: address, session, number }, locale) {
   const frame = () => page.frames().find((one) => one.url().includes("/frame.html"));
   const misfits = {};
   const look = async (what) => {
-    // Nothing is judged in the middle of a transition.
-    await page.evaluate(() => Promise.all(document.querySelector("#pay").shadowRoot.getAnimations().map((one) => Number.isFinite(one.effect.getComputedTiming().endTime) && one.finished)));
+    // Nothing is judged in the middle of a transition; one that is cancelled is over, too.
+    await page.evaluate(() => Promise.all(document.querySelector("#pay").shadowRoot.getAnimations().map((one) => Number.isFinite(one.effect.getComputedTiming().endTime) && one.finished.catch(() => undefined))));
     const found = await cutOff([page, frame()].filter(Boolean));
     if (found.length > 0) misfits[what] = found;
   };

@@ -23,7 +23,7 @@ async fn the_admin_panel_is_walked() {
         let seen = browser::run("adminScreens", &input).await;
         assert_eq!(seen["problems"], json!([]), "{width} {scheme} {locale}: {seen}");
         assert_eq!(seen["languages"], json!([locale[..2]]), "each screen in the browser's language: {seen}");
-        assert_eq!(seen["names"].as_array().unwrap().len(), 12, "an owner sees every screen: {seen}");
+        assert_eq!(seen["names"].as_array().unwrap().len(), 13, "an owner sees every screen: {seen}");
         let cookie = json!([{"name": "__Host-dropin-admin", "secure": true, "httpOnly": true, "sameSite": "Strict", "path": "/"}]);
         assert_eq!(seen["cookies"], cookie);
     }
