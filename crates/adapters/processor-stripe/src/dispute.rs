@@ -137,7 +137,7 @@ fn refused(why: impl Into<String>) -> DisputeReply {
     DisputeReply::Refused { why: why.into() }
 }
 
-/// Closes a dispute, which Stripe then calls lost. That it was accepted is written beside it before.
+/// Closes a dispute, which Stripe then calls lost, or an inquiry, which it calls closed. That it was accepted is written beside it before.
 async fn accept(asking: &Asking<'_>, request: &DisputeAnswerRequest) -> DisputeReply {
     let (key, path, name) = (request.key.to_string(), path(request), format!("metadata[{ACCEPTED}]"));
     // Nothing that somebody has prepared at Stripe is handed in by it.
@@ -148,7 +148,7 @@ async fn accept(asking: &Asking<'_>, request: &DisputeAnswerRequest) -> DisputeR
         }
         said => said,
     };
-    concluded(asking, request, said, |dispute| dispute.status == "lost").await
+    concluded(asking, request, said, |dispute| matches!(dispute.status.as_str(), "lost" | "warning_closed")).await
 }
 
 /// Sends the files, then what they are evidence of, and submits it to the bank.

@@ -192,7 +192,9 @@ impl Disputes {
     ) -> Result<ChangeDispute, DisputeError> {
         let mut draft = Draft::known(self, found, &Actor::System, self.clock.now());
         let wrong = |_refused| DisputeError::WrongState(found.dispute.state);
-        if found.dispute.state == DisputeState::NeedsResponse {
+        // An inquiry that is accepted is closed and takes nothing: it is won, and no money is gone for good.
+        let takes_nothing = answer.kind == DisputeAnswerKind::Accept && reported == DisputeState::Won;
+        if found.dispute.state == DisputeState::NeedsResponse && !takes_nothing {
             draft.moved(answer.kind.trigger()).map_err(wrong)?;
         }
         draft.follow(reported).map_err(wrong)?;

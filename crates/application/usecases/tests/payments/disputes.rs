@@ -376,6 +376,20 @@ async fn the_bank_decides_while_an_answer_is_under_way() {
     assert_eq!(scene.events().await, ["DISPUTE_OPENED", "DISPUTE_CLOSED"]);
 }
 
+/// What a bank only inquired about was never taken: its accepted end is no loss.
+#[tokio::test]
+async fn an_inquiry_that_the_processor_closes_when_it_is_accepted_is_won() {
+    let scene = Scene::new().await;
+    let (order, id) = scene.disputed(400).await;
+    let closed = ReportedDispute { state: DisputeState::Won, ..scene.bank.find("dp_0") };
+    scene.bank.replies.lock().unwrap().push_back(DisputeReply::Taken(closed));
+    assert_eq!(scene.answer(order, id, DisputeResponse::Accept).await, Ok(false));
+    assert_eq!((scene.state(id).await, scene.ledger(order).await), (DisputeState::Won, [1_000, 0, 0]));
+    assert_eq!(scene.events().await, ["DISPUTE_OPENED", "DISPUTE_CLOSED"]);
+    scene.world.advance(DAY);
+    assert_eq!((scene.disputes.give_due(10).await, scene.bank.told()), (Ok(0), 1));
+}
+
 #[tokio::test]
 async fn no_answer_is_taken_when_its_time_is_over() {
     let scene = Scene::new().await;
