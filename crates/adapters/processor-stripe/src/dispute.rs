@@ -45,8 +45,12 @@ pub(crate) async fn list(
     limit: u32,
 ) -> Result<Vec<ListedDispute>, DisputesUnavailable> {
     let limit = limit.clamp(1, MAX_PAGE);
-    let disputes = match after {
+    let newer = match after {
         Some(after) => newer(asking, after, limit).await?,
+        None => None,
+    };
+    let disputes = match newer {
+        Some(newer) => newer,
         None => oldest(asking, limit).await?,
     };
     let listed = |dispute: &Dispute| {
@@ -55,20 +59,29 @@ pub(crate) async fn list(
             let reference = dispute.id.as_str();
             log::error!(reference; "a dispute of Stripe's list makes no sense and is passed over: see to it there");
         }
-        Some(ListedDispute { position: dispute.id.clone(), dispute: reported? })
+        ListedDispute { position: dispute.id.clone(), dispute: reported }
     };
-    Ok(disputes.iter().filter_map(listed).collect())
+    // No list goes on behind what has no name.
+    Ok(disputes.iter().filter(|dispute| is_id(&dispute.id)).map(listed).collect())
 }
 
-/// Those that follow this one, the oldest first. Stripe's list has the newest first, and goes back to where it ends before it.
-async fn newer(asking: &Asking<'_>, after: &str, limit: u32) -> Result<Vec<Dispute>, DisputesUnavailable> {
+/// Those that follow this one, the oldest first. Stripe's list has the newest first, and goes back to where it ends before it. `None` when Stripe has no
+/// such dispute any more.
+async fn newer(asking: &Asking<'_>, after: &str, limit: u32) -> Result<Option<Vec<Dispute>>, DisputesUnavailable> {
     if !is_id(after) {
         return Err(unavailable("the position is none of Stripe's"));
     }
     let path = format!("/v1/disputes?limit={limit}&ending_before={after}&{EXPAND_LISTED}");
-    let mut disputes = page(asking, &path, limit).await?.data;
+    let said = match asking.get_page(&path).await {
+        Said::Refused { error, .. } if error.code() == Some("resource_missing") => {
+            log::warn!(position = after; "Stripe does not know the dispute that was read last: its list is read from the beginning");
+            return Ok(None);
+        }
+        said => said,
+    };
+    let mut disputes = page(said, limit)?.data;
     disputes.reverse();
-    Ok(disputes)
+    Ok(Some(disputes))
 }
 
 /// The oldest of all, found by reading the list to its end.
@@ -77,7 +90,7 @@ async fn oldest(asking: &mut Asking<'_>, limit: u32) -> Result<Vec<Dispute>, Dis
     for _ in 0..MAX_PAGES {
         asking.until = asking.transport.deadline();
         let path = format!("/v1/disputes?limit={MAX_PAGE}{place}&{EXPAND_LISTED}");
-        let DisputeList { data, has_more } = page(asking, &path, MAX_PAGE).await?;
+        let DisputeList { data, has_more } = page(asking.get_page(&path).await, MAX_PAGE)?;
         let last = data.last().map(|dispute| dispute.id.clone());
         kept.extend(data);
         kept.drain(..kept.len().saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX)));
@@ -95,8 +108,8 @@ async fn oldest(asking: &mut Asking<'_>, limit: u32) -> Result<Vec<Dispute>, Dis
     Ok(kept)
 }
 
-async fn page(asking: &Asking<'_>, path: &str, limit: u32) -> Result<DisputeList, DisputesUnavailable> {
-    match asking.get_page::<DisputeList>(path).await {
+fn page(said: Said<DisputeList>, limit: u32) -> Result<DisputeList, DisputesUnavailable> {
+    match said {
         Said::Object(page) if page.data.len() <= usize::try_from(limit).unwrap_or(usize::MAX) => Ok(page),
         Said::Object(_longer) => Err(unavailable("the answer is another page than the one asked for")),
         said => Err(unavailable(said.why())),
@@ -233,7 +246,8 @@ fn reported(dispute: &Dispute) -> Option<ReportedDispute> {
         // What a bank only inquires about is followed like what it took back, for it may take it back later.
         "needs_response" | "warning_needs_response" => DisputeState::NeedsResponse,
         "under_review" | "warning_under_review" => DisputeState::UnderReview,
-        "won" | "warning_closed" => DisputeState::Won,
+        // One that was prevented took nothing.
+        "won" | "warning_closed" | "prevented" => DisputeState::Won,
         "lost" if dispute.metadata.contains_key(ACCEPTED) => DisputeState::Accepted,
         "lost" => DisputeState::Lost,
         _ => return None,
@@ -292,6 +306,7 @@ mod tests {
             ("warning_under_review", Some(UnderReview)),
             ("won", Some(Won)),
             ("warning_closed", Some(Won)),
+            ("prevented", Some(Won)),
             ("lost", Some(Lost)),
             ("bored", None),
         ] {

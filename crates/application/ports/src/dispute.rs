@@ -32,8 +32,8 @@ pub struct ReportedDispute {
 pub struct ListedDispute {
     /// Where the list goes on behind it: opaque, at most 255 characters.
     pub position: String,
-    /// The dispute.
-    pub dispute: ReportedDispute,
+    /// The dispute; `None` for one that makes no sense, which the list goes on behind all the same.
+    pub dispute: Option<ReportedDispute>,
 }
 
 /// A processor's disputes cannot be read now.

@@ -92,6 +92,10 @@ impl Books {
             let id = fields.get(name)?;
             all.iter().position(|dispute| dispute["id"] == id.as_str())
         };
+        let mut places = ["starting_after", "ending_before"].into_iter();
+        if places.any(|name| fields.contains_key(name) && place(name).is_none()) {
+            return missing();
+        }
         let limit = fields["limit"].parse::<usize>().unwrap().min(PAGE);
         let (begin, end) = match (place("starting_after"), place("ending_before")) {
             (None, Some(before)) => (before.saturating_sub(limit), before),

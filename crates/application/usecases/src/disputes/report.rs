@@ -50,7 +50,9 @@ impl Disputes {
             };
             is_full = listed.len() == usize::try_from(limit).unwrap_or(usize::MAX);
             for one in listed {
-                waits |= self.record_unless_corrupt(processor, &one.dispute).await? == Recorded::Later;
+                if let Some(dispute) = &one.dispute {
+                    waits |= self.record_unless_corrupt(processor, dispute).await? == Recorded::Later;
+                }
                 after = Some(one.position);
                 if !waits {
                     reached.clone_from(&after);

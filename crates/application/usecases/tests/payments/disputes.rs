@@ -31,6 +31,8 @@ fn name() -> ProcessorId {
 #[derive(Default)]
 struct Bank {
     listed: Mutex<Vec<ReportedDispute>>,
+    /// References of what its list tells without sense.
+    senseless: Mutex<Vec<String>>,
     replies: Mutex<VecDeque<DisputeReply>>,
     told: Mutex<Vec<DisputeAnswerRequest>>,
 }
@@ -55,8 +57,12 @@ impl ProcessorDisputes for Bank {
     async fn list_disputes(&self, after: Option<&str>, limit: u32) -> Result<Vec<ListedDispute>, DisputesUnavailable> {
         let after = after.map_or(0, |after| after.parse().unwrap());
         let listed = self.listed.lock().unwrap();
-        let behind = listed.iter().cloned().enumerate().skip(after).take(limit as usize);
-        Ok(behind.map(|(index, dispute)| ListedDispute { position: (index + 1).to_string(), dispute }).collect())
+        let senseless = self.senseless.lock().unwrap();
+        let tell = |(index, dispute): (usize, &ReportedDispute)| ListedDispute {
+            position: (index + 1).to_string(),
+            dispute: (!senseless.contains(&dispute.reference)).then(|| dispute.clone()),
+        };
+        Ok(listed.iter().enumerate().skip(after).take(limit as usize).map(tell).collect())
     }
 
     async fn read_dispute(&self, reference: &str) -> Result<ReportedDispute, DisputesUnavailable> {
@@ -294,6 +300,22 @@ async fn those_behind_one_that_waits_are_taken_up_however_many() {
     }
     assert_eq!(scene.of(open).await, []);
     assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap(), None);
+}
+
+/// As many as are read at once make no sense: those behind them are taken up, and they are not read again.
+#[tokio::test]
+async fn what_makes_no_sense_is_passed_by() {
+    let scene = Scene::new().await;
+    let (order, authorization) = scene.paid().await;
+    for reference in ["dp_odd", "dp_strange", "dp_good"] {
+        scene.dispute(authorization, reference, 100);
+    }
+    scene.bank.senseless.lock().unwrap().extend(["dp_odd", "dp_strange"].map(str::to_owned));
+    assert_eq!(scene.disputes.read_new(2).await, Ok(true));
+    assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap().as_deref(), Some("2"));
+    assert_eq!(scene.disputes.read_new(2).await, Ok(false));
+    assert_eq!(scene.of(order).await.len(), 1);
+    assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap().as_deref(), Some("3"));
 }
 
 /// A refund whose next try is due when a bank has taken the money meanwhile is not tried: the shopper has it.
