@@ -12,10 +12,12 @@ use crate::multipart::evidence_file;
 use crate::names::{ACCEPTED, ANSWER, OPERATION, is_id};
 use crate::object::{Dispute, DisputeList, Expandable, Identified};
 
-/// Most disputes of one page.
-pub(crate) const MAX_PAGE: u32 = 100;
+/// Most disputes that are told at once.
+const MAX_TOLD: u32 = 100;
+/// Disputes of one page: each is shown with the text of its evidence.
+const PAGE: u32 = 20;
 /// Most pages that are read back to the beginning of the list.
-const MAX_PAGES: u32 = 100;
+const MAX_PAGES: u32 = 500;
 /// What a page of the list shows in full: the payment, which has our operation's id.
 const EXPAND_LISTED: &str = "expand[0]=data.payment_intent";
 /// What an answer about one dispute shows in full.
@@ -44,7 +46,7 @@ pub(crate) async fn list(
     after: Option<&str>,
     limit: u32,
 ) -> Result<Vec<ListedDispute>, DisputesUnavailable> {
-    let limit = limit.clamp(1, MAX_PAGE);
+    let limit = limit.clamp(1, MAX_TOLD);
     let newer = match after {
         Some(after) => newer(asking, after, limit).await?,
         None => None,
@@ -67,20 +69,32 @@ pub(crate) async fn list(
 
 /// Those that follow this one, the oldest first. Stripe's list has the newest first, and goes back to where it ends before it. `None` when Stripe has no
 /// such dispute any more.
-async fn newer(asking: &Asking<'_>, after: &str, limit: u32) -> Result<Option<Vec<Dispute>>, DisputesUnavailable> {
-    if !is_id(after) {
-        return Err(unavailable("the position is none of Stripe's"));
-    }
-    let path = format!("/v1/disputes?limit={limit}&ending_before={after}&{EXPAND_LISTED}");
-    let said = match asking.get_page(&path).await {
-        Said::Refused { error, .. } if error.code() == Some("resource_missing") => {
-            log::warn!(position = after; "Stripe does not know the dispute that was read last: its list is read from the beginning");
-            return Ok(None);
+async fn newer(asking: &mut Asking<'_>, after: &str, limit: u32) -> Result<Option<Vec<Dispute>>, DisputesUnavailable> {
+    let (mut disputes, mut place, mut left) = (Vec::new(), after.to_owned(), limit);
+    while 0 < left {
+        if !is_id(&place) {
+            return Err(unavailable("the position is none of Stripe's"));
         }
-        said => said,
-    };
-    let mut disputes = page(said, limit)?.data;
-    disputes.reverse();
+        asking.until = asking.transport.deadline();
+        let size = left.min(PAGE);
+        let path = format!("/v1/disputes?limit={size}&ending_before={place}&{EXPAND_LISTED}");
+        let said = match asking.get_page(&path).await {
+            Said::Refused { error, .. } if error.code() == Some("resource_missing") => {
+                log::warn!(position = after; "Stripe does not know the dispute that was read last: its list is read from the beginning");
+                return Ok(None);
+            }
+            said => said,
+        };
+        let DisputeList { mut data, has_more } = page(said, size)?;
+        data.reverse();
+        left = left.saturating_sub(u32::try_from(data.len()).unwrap_or(u32::MAX));
+        let last = data.last().map(|dispute| dispute.id.clone());
+        disputes.extend(data);
+        match last.filter(|_| has_more) {
+            Some(last) => place = last,
+            None => break,
+        }
+    }
     Ok(Some(disputes))
 }
 
@@ -89,8 +103,8 @@ async fn oldest(asking: &mut Asking<'_>, limit: u32) -> Result<Vec<Dispute>, Dis
     let (mut kept, mut place) = (Vec::new(), String::new());
     for _ in 0..MAX_PAGES {
         asking.until = asking.transport.deadline();
-        let path = format!("/v1/disputes?limit={MAX_PAGE}{place}&{EXPAND_LISTED}");
-        let DisputeList { data, has_more } = page(asking.get_page(&path).await, MAX_PAGE)?;
+        let path = format!("/v1/disputes?limit={PAGE}{place}&{EXPAND_LISTED}");
+        let DisputeList { data, has_more } = page(asking.get_page(&path).await, PAGE)?;
         let last = data.last().map(|dispute| dispute.id.clone());
         kept.extend(data);
         kept.drain(..kept.len().saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX)));

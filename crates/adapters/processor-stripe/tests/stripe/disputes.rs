@@ -107,6 +107,7 @@ fn disputes_of_the_stand_in_are_told_from_the_oldest_on() {
         assert_eq!(next, all[2..4]);
         assert_eq!(stripe.listed(Some(&next[1].position), 2).await, all[4..]);
         assert_eq!(stripe.listed(Some(&all[4].position), 2).await, []);
+        assert_eq!(stripe.listed(Some(&all[0].position), 10).await, all[1..], "over two pages");
         // Behind one that Stripe does not know any more it begins anew.
         assert_eq!(stripe.listed(Some("du_gone"), 2).await, all[..2]);
         let oldest = all[0].dispute.as_ref().unwrap();
@@ -183,6 +184,21 @@ fn evidence_reaches_the_stand_in_once_with_its_files() {
             let decided = stripe.processor.read_dispute(&dispute.reference).await.unwrap();
             assert_eq!(decided.state, end);
         }
+    });
+}
+
+/// Stripe shows the evidence with the dispute: more bytes than any other answer has.
+#[test]
+fn a_dispute_with_the_longest_text_is_read() {
+    System::new().block_on(async {
+        let stripe = start(KEY).await;
+        let dispute = stripe.dispute().await;
+        let text = "\u{1d11e}".repeat(Evidence::MAX_TEXT_CHARACTERS);
+        let given = stripe.processor.answer_dispute(answer(&dispute, evidence(&text, Vec::new()))).await;
+        assert_eq!(given, states(&dispute, DisputeState::UnderReview));
+        let read = stripe.processor.read_dispute(&dispute.reference).await.unwrap();
+        assert_eq!(read.state, DisputeState::UnderReview);
+        assert_eq!(stripe.listed(None, 1).await[0].dispute, Some(read));
     });
 }
 
