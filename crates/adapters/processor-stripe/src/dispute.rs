@@ -141,12 +141,16 @@ async fn find(asking: &Asking<'_>, reference: &str) -> Result<Dispute, String> {
     if !is_id(reference) {
         return Err("the reference is none of Stripe's".to_owned());
     }
-    let (name, value) = EXPANDED;
-    match asking.get::<Dispute>(&format!("/v1/disputes/{reference}?{name}={value}")).await {
+    match show(asking, reference).await {
         Said::Object(found) if found.id == reference => Ok(found),
         Said::Object(_other) => Err("the answer is about another dispute".to_owned()),
         said => Err(said.why()),
     }
+}
+
+async fn show(asking: &Asking<'_>, reference: &str) -> Said<Dispute> {
+    let (name, value) = EXPANDED;
+    asking.get(&format!("/v1/disputes/{reference}?{name}={value}")).await
 }
 
 /// Gives an answer.
@@ -154,9 +158,43 @@ pub(crate) async fn answer(asking: &Asking<'_>, request: &DisputeAnswerRequest) 
     if !is_id(&request.reference) {
         return refused("the reference is none of Stripe's");
     }
+    if let Some(reply) = given_before(asking, request).await {
+        return reply;
+    }
     match &request.response {
         DisputeResponse::Accept => accept(asking, request).await,
         DisputeResponse::Evidence(evidence) => hand_in(asking, request, evidence).await,
+    }
+}
+
+/// What is known of an answer that was given before without a clear reply; `None` when it is to be given.
+async fn given_before(asking: &Asking<'_>, request: &DisputeAnswerRequest) -> Option<DisputeReply> {
+    if request.tries == 0 {
+        return None;
+    }
+    match show(asking, &request.reference).await {
+        Said::Object(dispute) if is_given(request, &dispute) => {
+            reported(&dispute).filter(|found| found.reference == request.reference).map(DisputeReply::Taken)
+        }
+        // Where Stripe refuses to show it, it refuses the answer, too.
+        Said::Object(_) | Said::Refused { .. } => None,
+        said => Some(DisputeReply::Unknown { why: said.why() }),
+    }
+}
+
+/// Whether the dispute itself says that it was answered so.
+fn is_given(request: &DisputeAnswerRequest, dispute: &Dispute) -> bool {
+    match request.response {
+        DisputeResponse::Accept => matches!(dispute.status.as_str(), "lost" | "warning_closed"),
+        DisputeResponse::Evidence(_) => dispute.metadata.get(ANSWER) == Some(&request.key.to_string()),
+    }
+}
+
+/// Under what this try is made. Stripe repeats its own failure under a key for a day: each try has another one.
+fn try_key(request: &DisputeAnswerRequest) -> String {
+    match request.tries {
+        0 => request.key.to_string(),
+        tries => format!("{}-{tries}", request.key),
     }
 }
 
@@ -167,15 +205,16 @@ fn refused(why: impl Into<String>) -> DisputeReply {
 /// Closes a dispute, which Stripe then calls lost, or an inquiry, which it calls closed. That it was accepted is written beside it before.
 async fn accept(asking: &Asking<'_>, request: &DisputeAnswerRequest) -> DisputeReply {
     let (key, path, name) = (request.key.to_string(), path(request), format!("metadata[{ACCEPTED}]"));
+    let once = try_key(request);
     // Nothing that somebody has prepared at Stripe is handed in by it.
     let fields = [(name.as_str(), key.as_str()), ("submit", "false"), EXPANDED];
-    let said = match asking.post::<Dispute>(&path, Some(&format!("{key}-accept")), &fields).await {
+    let said = match asking.post::<Dispute>(&path, Some(&format!("{once}-accept")), &fields).await {
         Said::Object(_marked) => {
-            asking.post(&format!("{path}/close"), Some(&format!("{key}-close")), &[EXPANDED]).await
+            asking.post(&format!("{path}/close"), Some(&format!("{once}-close")), &[EXPANDED]).await
         }
         said => said,
     };
-    concluded(asking, request, said, |dispute| matches!(dispute.status.as_str(), "lost" | "warning_closed")).await
+    concluded(asking, request, said).await
 }
 
 /// Sends the files, then what they are evidence of, and submits it to the bank.
@@ -184,12 +223,12 @@ async fn hand_in(asking: &Asking<'_>, request: &DisputeAnswerRequest, evidence: 
         Ok(kinds) => kinds,
         Err(why) => return refused(why),
     };
-    let key = request.key.to_string();
+    let (key, once) = (request.key.to_string(), try_key(request));
     let mut files = Vec::new();
     for (index, file) in evidence.files().iter().enumerate() {
         let number = index + 1;
         let upload = evidence_file(&format!("dropin-{key}"), file);
-        match asking.upload::<Identified>(&format!("{key}-file-{number}"), &upload).await {
+        match asking.upload::<Identified>(&format!("{once}-file-{number}"), &upload).await {
             Said::Object(file) => files.push(file.id),
             Said::Refused { status: 400 | 413, error } => {
                 return refused(format!("Stripe does not take file {number}: {}", error.words()));
@@ -202,8 +241,8 @@ async fn hand_in(asking: &Asking<'_>, request: &DisputeAnswerRequest, evidence: 
     let mut fields = vec![(mark.as_str(), key.as_str()), ("submit", "true"), EXPANDED];
     fields.extend(evidence.text().map(|text| ("evidence[uncategorized_text]", text)));
     fields.extend(names.iter().map(String::as_str).zip(files.iter().map(String::as_str)));
-    let said = asking.post::<Dispute>(&path(request), Some(&format!("{key}-evidence")), &fields).await;
-    concluded(asking, request, said, |dispute| dispute.metadata.get(ANSWER) == Some(&key)).await
+    let said = asking.post::<Dispute>(&path(request), Some(&format!("{once}-evidence")), &fields).await;
+    concluded(asking, request, said).await
 }
 
 fn path(request: &DisputeAnswerRequest) -> String {
@@ -211,12 +250,7 @@ fn path(request: &DisputeAnswerRequest) -> String {
 }
 
 /// What is known of an answer after its last call. Of one that Stripe refuses, the dispute itself says whether it was given before.
-async fn concluded(
-    asking: &Asking<'_>,
-    request: &DisputeAnswerRequest,
-    said: Said<Dispute>,
-    is_given: impl Fn(&Dispute) -> bool,
-) -> DisputeReply {
+async fn concluded(asking: &Asking<'_>, request: &DisputeAnswerRequest, said: Said<Dispute>) -> DisputeReply {
     let (dispute, error) = match said {
         Said::Object(dispute) => (dispute, None),
         Said::Refused { status: 400 | 404 | 409 | 422, error } => match find(asking, &request.reference).await {
@@ -227,7 +261,7 @@ async fn concluded(
         said => return DisputeReply::Unknown { why: said.why() },
     };
     match (reported(&dispute), error) {
-        (Some(_), Some(error)) if !is_given(&dispute) => refused(format!("Stripe says {}", error.words())),
+        (Some(_), Some(error)) if !is_given(request, &dispute) => refused(format!("Stripe says {}", error.words())),
         (Some(reported), _) if reported.reference == request.reference => DisputeReply::Taken(reported),
         _ => DisputeReply::Unknown { why: "the answer makes no sense".to_owned() },
     }

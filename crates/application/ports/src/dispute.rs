@@ -69,6 +69,8 @@ pub struct DisputeAnswerRequest {
     pub merchant_id: MerchantId,
     /// The processor's own id of the dispute.
     pub reference: String,
+    /// How often it was given before without a clear reply, for a processor that repeats a failure under a key.
+    pub tries: u32,
     /// The answer.
     pub response: DisputeResponse,
 }

@@ -45,7 +45,7 @@ fn dispute(listed: &ListedDispute) -> &ReportedDispute {
 
 fn answer(reference: &str, response: DisputeResponse) -> DisputeAnswerRequest {
     let key = DisputeAnswerId::new(Uuid::new_v4());
-    DisputeAnswerRequest { key, merchant_id: merchant(), reference: reference.to_owned(), response }
+    DisputeAnswerRequest { key, merchant_id: merchant(), reference: reference.to_owned(), tries: 0, response }
 }
 
 fn evidence(text: &str) -> DisputeResponse {

@@ -68,6 +68,7 @@ fn answer(dispute: &ReportedDispute, response: DisputeResponse) -> DisputeAnswer
         key: DisputeAnswerId::new(Uuid::new_v4()),
         merchant_id: MerchantId::new(Uuid::new_v4()),
         reference: dispute.reference.clone(),
+        tries: 0,
         response,
     }
 }
@@ -183,6 +184,29 @@ fn evidence_reaches_the_stand_in_once_with_its_files() {
             }
             let decided = stripe.processor.read_dispute(&dispute.reference).await.unwrap();
             assert_eq!(decided.state, end);
+        }
+    });
+}
+
+/// Stripe keeps its own failure under the key, whether the evidence was taken or not.
+#[test]
+fn a_failure_that_stripe_repeats_under_a_key_holds_up_no_answer() {
+    System::new().block_on(async {
+        for (text, submissions) in [("failing_evidence", 3), ("doubtful_evidence", 2)] {
+            let stripe = start(KEY).await;
+            let dispute = stripe.dispute().await;
+            let files = vec![file("a.pdf", EvidenceMedia::Pdf, 1)];
+            let mut request = answer(&dispute, evidence(text, files));
+            for _ in 0..2 {
+                let failed = stripe.processor.answer_dispute(request.clone()).await;
+                assert!(matches!(failed, DisputeReply::Unknown { .. }), "{failed:?}");
+            }
+            request.tries = 1;
+            let given = stripe.processor.answer_dispute(request).await;
+            assert_eq!(given, states(&dispute, DisputeState::UnderReview), "{text}");
+            let shown = stripe.shown(&format!("/v1/disputes/{}", dispute.reference)).await;
+            assert_eq!(shown["evidence_details"]["submission_count"], 1);
+            assert_eq!(stripe.asked("POST /v1/disputes/"), submissions, "{text}");
         }
     });
 }

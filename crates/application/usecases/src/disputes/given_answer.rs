@@ -133,6 +133,7 @@ impl Disputes {
             key: answer.id,
             merchant_id: dispute.merchant_id,
             reference: dispute.reference.clone(),
+            tries: answer.tries,
             response,
         };
         let reply = processor.api.answer_dispute(request).await;

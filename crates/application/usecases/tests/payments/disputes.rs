@@ -359,6 +359,7 @@ async fn an_answer_that_is_lost_is_given_again_under_its_key_with_the_same_evide
     {
         let told = scene.bank.told.lock().unwrap();
         assert!(told.iter().all(|request| request.key == told[0].key));
+        assert_eq!(told.iter().map(|request| request.tries).collect::<Vec<_>>(), [0, 1, 2]);
         for request in told.iter() {
             assert!(matches!(&request.response, DisputeResponse::Evidence(given) if *given == evidence()));
         }
