@@ -103,7 +103,12 @@ impl<'a> Asking<'a> {
     async fn exchange<T: DeserializeOwned>(&self, call: impl Fn() -> Call) -> Said<T> {
         let mut pause = FIRST_PAUSE;
         loop {
-            let reply = match self.transport.call(self.asked, self.merchant_id, self.until, call()).await {
+            let call = match self.asked {
+                // A dispute is told with the text of its evidence.
+                CallKind::ReadDispute | CallKind::AnswerDispute => call().with_long_answer(),
+                _ => call(),
+            };
+            let reply = match self.transport.call(self.asked, self.merchant_id, self.until, call).await {
                 Ok(reply) => reply,
                 Err(held_back) => {
                     self.held_back.get_or_init(|| held_back);

@@ -12,10 +12,12 @@ use crate::multipart::evidence_file;
 use crate::names::{ACCEPTED, ANSWER, OPERATION, is_id};
 use crate::object::{Dispute, DisputeList, Expandable, Identified};
 
-/// Most disputes of one page.
-pub(crate) const MAX_PAGE: u32 = 100;
+/// Most disputes that are told at once.
+const MAX_TOLD: u32 = 100;
+/// Disputes of one page: each is shown with the text of its evidence.
+const PAGE: u32 = 20;
 /// Most pages that are read back to the beginning of the list.
-const MAX_PAGES: u32 = 100;
+const MAX_PAGES: u32 = 500;
 /// What a page of the list shows in full: the payment, which has our operation's id.
 const EXPAND_LISTED: &str = "expand[0]=data.payment_intent";
 /// What an answer about one dispute shows in full.
@@ -44,9 +46,13 @@ pub(crate) async fn list(
     after: Option<&str>,
     limit: u32,
 ) -> Result<Vec<ListedDispute>, DisputesUnavailable> {
-    let limit = limit.clamp(1, MAX_PAGE);
-    let disputes = match after {
+    let limit = limit.clamp(1, MAX_TOLD);
+    let newer = match after {
         Some(after) => newer(asking, after, limit).await?,
+        None => None,
+    };
+    let disputes = match newer {
+        Some(newer) => newer,
         None => oldest(asking, limit).await?,
     };
     let listed = |dispute: &Dispute| {
@@ -55,20 +61,41 @@ pub(crate) async fn list(
             let reference = dispute.id.as_str();
             log::error!(reference; "a dispute of Stripe's list makes no sense and is passed over: see to it there");
         }
-        Some(ListedDispute { position: dispute.id.clone(), dispute: reported? })
+        ListedDispute { position: dispute.id.clone(), dispute: reported }
     };
-    Ok(disputes.iter().filter_map(listed).collect())
+    // No list goes on behind what has no name.
+    Ok(disputes.iter().filter(|dispute| is_id(&dispute.id)).map(listed).collect())
 }
 
-/// Those that follow this one, the oldest first. Stripe's list has the newest first, and goes back to where it ends before it.
-async fn newer(asking: &Asking<'_>, after: &str, limit: u32) -> Result<Vec<Dispute>, DisputesUnavailable> {
-    if !is_id(after) {
-        return Err(unavailable("the position is none of Stripe's"));
+/// Those that follow this one, the oldest first. Stripe's list has the newest first, and goes back to where it ends before it. `None` when Stripe has no
+/// such dispute any more.
+async fn newer(asking: &mut Asking<'_>, after: &str, limit: u32) -> Result<Option<Vec<Dispute>>, DisputesUnavailable> {
+    let (mut disputes, mut place, mut left) = (Vec::new(), after.to_owned(), limit);
+    while 0 < left {
+        if !is_id(&place) {
+            return Err(unavailable("the position is none of Stripe's"));
+        }
+        asking.until = asking.transport.deadline();
+        let size = left.min(PAGE);
+        let path = format!("/v1/disputes?limit={size}&ending_before={place}&{EXPAND_LISTED}");
+        let said = match asking.get_page(&path).await {
+            Said::Refused { error, .. } if error.code() == Some("resource_missing") => {
+                log::warn!(position = after; "Stripe does not know the dispute that was read last: its list is read from the beginning");
+                return Ok(None);
+            }
+            said => said,
+        };
+        let DisputeList { mut data, has_more } = page(said, size)?;
+        data.reverse();
+        left = left.saturating_sub(u32::try_from(data.len()).unwrap_or(u32::MAX));
+        let last = data.last().map(|dispute| dispute.id.clone());
+        disputes.extend(data);
+        match last.filter(|_| has_more) {
+            Some(last) => place = last,
+            None => break,
+        }
     }
-    let path = format!("/v1/disputes?limit={limit}&ending_before={after}&{EXPAND_LISTED}");
-    let mut disputes = page(asking, &path, limit).await?.data;
-    disputes.reverse();
-    Ok(disputes)
+    Ok(Some(disputes))
 }
 
 /// The oldest of all, found by reading the list to its end.
@@ -76,8 +103,8 @@ async fn oldest(asking: &mut Asking<'_>, limit: u32) -> Result<Vec<Dispute>, Dis
     let (mut kept, mut place) = (Vec::new(), String::new());
     for _ in 0..MAX_PAGES {
         asking.until = asking.transport.deadline();
-        let path = format!("/v1/disputes?limit={MAX_PAGE}{place}&{EXPAND_LISTED}");
-        let DisputeList { data, has_more } = page(asking, &path, MAX_PAGE).await?;
+        let path = format!("/v1/disputes?limit={PAGE}{place}&{EXPAND_LISTED}");
+        let DisputeList { data, has_more } = page(asking.get_page(&path).await, PAGE)?;
         let last = data.last().map(|dispute| dispute.id.clone());
         kept.extend(data);
         kept.drain(..kept.len().saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX)));
@@ -95,8 +122,8 @@ async fn oldest(asking: &mut Asking<'_>, limit: u32) -> Result<Vec<Dispute>, Dis
     Ok(kept)
 }
 
-async fn page(asking: &Asking<'_>, path: &str, limit: u32) -> Result<DisputeList, DisputesUnavailable> {
-    match asking.get_page::<DisputeList>(path).await {
+fn page(said: Said<DisputeList>, limit: u32) -> Result<DisputeList, DisputesUnavailable> {
+    match said {
         Said::Object(page) if page.data.len() <= usize::try_from(limit).unwrap_or(usize::MAX) => Ok(page),
         Said::Object(_longer) => Err(unavailable("the answer is another page than the one asked for")),
         said => Err(unavailable(said.why())),
@@ -114,12 +141,16 @@ async fn find(asking: &Asking<'_>, reference: &str) -> Result<Dispute, String> {
     if !is_id(reference) {
         return Err("the reference is none of Stripe's".to_owned());
     }
-    let (name, value) = EXPANDED;
-    match asking.get::<Dispute>(&format!("/v1/disputes/{reference}?{name}={value}")).await {
+    match show(asking, reference).await {
         Said::Object(found) if found.id == reference => Ok(found),
         Said::Object(_other) => Err("the answer is about another dispute".to_owned()),
         said => Err(said.why()),
     }
+}
+
+async fn show(asking: &Asking<'_>, reference: &str) -> Said<Dispute> {
+    let (name, value) = EXPANDED;
+    asking.get(&format!("/v1/disputes/{reference}?{name}={value}")).await
 }
 
 /// Gives an answer.
@@ -127,9 +158,43 @@ pub(crate) async fn answer(asking: &Asking<'_>, request: &DisputeAnswerRequest) 
     if !is_id(&request.reference) {
         return refused("the reference is none of Stripe's");
     }
+    if let Some(reply) = given_before(asking, request).await {
+        return reply;
+    }
     match &request.response {
         DisputeResponse::Accept => accept(asking, request).await,
         DisputeResponse::Evidence(evidence) => hand_in(asking, request, evidence).await,
+    }
+}
+
+/// What is known of an answer that was given before without a clear reply; `None` when it is to be given.
+async fn given_before(asking: &Asking<'_>, request: &DisputeAnswerRequest) -> Option<DisputeReply> {
+    if request.tries == 0 {
+        return None;
+    }
+    match show(asking, &request.reference).await {
+        Said::Object(dispute) if is_given(request, &dispute) => {
+            reported(&dispute).filter(|found| found.reference == request.reference).map(DisputeReply::Taken)
+        }
+        // Where Stripe refuses to show it, it refuses the answer, too.
+        Said::Object(_) | Said::Refused { .. } => None,
+        said => Some(DisputeReply::Unknown { why: said.why() }),
+    }
+}
+
+/// Whether the dispute itself says that it was answered so.
+fn is_given(request: &DisputeAnswerRequest, dispute: &Dispute) -> bool {
+    match request.response {
+        DisputeResponse::Accept => matches!(dispute.status.as_str(), "lost" | "warning_closed"),
+        DisputeResponse::Evidence(_) => dispute.metadata.get(ANSWER) == Some(&request.key.to_string()),
+    }
+}
+
+/// Under what this try is made. Stripe repeats its own failure under a key for a day: each try has another one.
+fn try_key(request: &DisputeAnswerRequest) -> String {
+    match request.tries {
+        0 => request.key.to_string(),
+        tries => format!("{}-{tries}", request.key),
     }
 }
 
@@ -137,18 +202,19 @@ fn refused(why: impl Into<String>) -> DisputeReply {
     DisputeReply::Refused { why: why.into() }
 }
 
-/// Closes a dispute, which Stripe then calls lost. That it was accepted is written beside it before.
+/// Closes a dispute, which Stripe then calls lost, or an inquiry, which it calls closed. That it was accepted is written beside it before.
 async fn accept(asking: &Asking<'_>, request: &DisputeAnswerRequest) -> DisputeReply {
     let (key, path, name) = (request.key.to_string(), path(request), format!("metadata[{ACCEPTED}]"));
+    let once = try_key(request);
     // Nothing that somebody has prepared at Stripe is handed in by it.
     let fields = [(name.as_str(), key.as_str()), ("submit", "false"), EXPANDED];
-    let said = match asking.post::<Dispute>(&path, Some(&format!("{key}-accept")), &fields).await {
+    let said = match asking.post::<Dispute>(&path, Some(&format!("{once}-accept")), &fields).await {
         Said::Object(_marked) => {
-            asking.post(&format!("{path}/close"), Some(&format!("{key}-close")), &[EXPANDED]).await
+            asking.post(&format!("{path}/close"), Some(&format!("{once}-close")), &[EXPANDED]).await
         }
         said => said,
     };
-    concluded(asking, request, said, |dispute| dispute.status == "lost").await
+    concluded(asking, request, said).await
 }
 
 /// Sends the files, then what they are evidence of, and submits it to the bank.
@@ -157,12 +223,12 @@ async fn hand_in(asking: &Asking<'_>, request: &DisputeAnswerRequest, evidence: 
         Ok(kinds) => kinds,
         Err(why) => return refused(why),
     };
-    let key = request.key.to_string();
+    let (key, once) = (request.key.to_string(), try_key(request));
     let mut files = Vec::new();
     for (index, file) in evidence.files().iter().enumerate() {
         let number = index + 1;
         let upload = evidence_file(&format!("dropin-{key}"), file);
-        match asking.upload::<Identified>(&format!("{key}-file-{number}"), &upload).await {
+        match asking.upload::<Identified>(&format!("{once}-file-{number}"), &upload).await {
             Said::Object(file) => files.push(file.id),
             Said::Refused { status: 400 | 413, error } => {
                 return refused(format!("Stripe does not take file {number}: {}", error.words()));
@@ -175,8 +241,8 @@ async fn hand_in(asking: &Asking<'_>, request: &DisputeAnswerRequest, evidence: 
     let mut fields = vec![(mark.as_str(), key.as_str()), ("submit", "true"), EXPANDED];
     fields.extend(evidence.text().map(|text| ("evidence[uncategorized_text]", text)));
     fields.extend(names.iter().map(String::as_str).zip(files.iter().map(String::as_str)));
-    let said = asking.post::<Dispute>(&path(request), Some(&format!("{key}-evidence")), &fields).await;
-    concluded(asking, request, said, |dispute| dispute.metadata.get(ANSWER) == Some(&key)).await
+    let said = asking.post::<Dispute>(&path(request), Some(&format!("{once}-evidence")), &fields).await;
+    concluded(asking, request, said).await
 }
 
 fn path(request: &DisputeAnswerRequest) -> String {
@@ -184,12 +250,7 @@ fn path(request: &DisputeAnswerRequest) -> String {
 }
 
 /// What is known of an answer after its last call. Of one that Stripe refuses, the dispute itself says whether it was given before.
-async fn concluded(
-    asking: &Asking<'_>,
-    request: &DisputeAnswerRequest,
-    said: Said<Dispute>,
-    is_given: impl Fn(&Dispute) -> bool,
-) -> DisputeReply {
+async fn concluded(asking: &Asking<'_>, request: &DisputeAnswerRequest, said: Said<Dispute>) -> DisputeReply {
     let (dispute, error) = match said {
         Said::Object(dispute) => (dispute, None),
         Said::Refused { status: 400 | 404 | 409 | 422, error } => match find(asking, &request.reference).await {
@@ -200,7 +261,7 @@ async fn concluded(
         said => return DisputeReply::Unknown { why: said.why() },
     };
     match (reported(&dispute), error) {
-        (Some(_), Some(error)) if !is_given(&dispute) => refused(format!("Stripe says {}", error.words())),
+        (Some(_), Some(error)) if !is_given(request, &dispute) => refused(format!("Stripe says {}", error.words())),
         (Some(reported), _) if reported.reference == request.reference => DisputeReply::Taken(reported),
         _ => DisputeReply::Unknown { why: "the answer makes no sense".to_owned() },
     }
@@ -233,7 +294,8 @@ fn reported(dispute: &Dispute) -> Option<ReportedDispute> {
         // What a bank only inquires about is followed like what it took back, for it may take it back later.
         "needs_response" | "warning_needs_response" => DisputeState::NeedsResponse,
         "under_review" | "warning_under_review" => DisputeState::UnderReview,
-        "won" | "warning_closed" => DisputeState::Won,
+        // One that was prevented took nothing.
+        "won" | "warning_closed" | "prevented" => DisputeState::Won,
         "lost" if dispute.metadata.contains_key(ACCEPTED) => DisputeState::Accepted,
         "lost" => DisputeState::Lost,
         _ => return None,
@@ -292,6 +354,7 @@ mod tests {
             ("warning_under_review", Some(UnderReview)),
             ("won", Some(Won)),
             ("warning_closed", Some(Won)),
+            ("prevented", Some(Won)),
             ("lost", Some(Lost)),
             ("bored", None),
         ] {

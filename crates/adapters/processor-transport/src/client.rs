@@ -23,6 +23,8 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
 const KEEP_ALIVE: Duration = Duration::from_secs(3);
 /// An answer is one operation; anything much larger is none.
 const ANSWER_LIMIT: usize = 64 * 1024;
+/// A long answer repeats a text of some 20,000 characters, each written as up to twelve bytes.
+const LONG_ANSWER_LIMIT: usize = 1024 * 1024;
 /// A page of a list has up to 1,000 entries of some hundred bytes.
 const PAGE_LIMIT: usize = 2 * 1024 * 1024;
 /// The longest wait that a processor may ask for; what it says beyond that is taken for this.
@@ -32,33 +34,41 @@ const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60 * 60);
 pub struct Call {
     path: String,
     method: Method,
+    /// Most bytes of its answer.
+    limit: usize,
 }
 
 enum Method {
-    Get { limit: usize },
+    Get,
     Post { key: Option<String>, content_type: Cow<'static, str>, body: Zeroizing<Vec<u8>>, is_upload: bool },
 }
 
 impl Call {
     /// A call with an effect, once under its key; without one, a call that may be made again. The body is wiped when it has been written to the connection.
     pub fn post(path: String, key: Option<String>, content_type: &'static str, body: Zeroizing<Vec<u8>>) -> Self {
-        Self { path, method: Method::Post { key, content_type: content_type.into(), body, is_upload: false } }
+        let method = Method::Post { key, content_type: content_type.into(), body, is_upload: false };
+        Self { path, method, limit: ANSWER_LIMIT }
     }
 
     /// A call that sends a file, once under its key, to where the processor takes files. The body is wiped as that of [`Call::post`].
     pub fn upload(path: String, key: String, content_type: String, body: Zeroizing<Vec<u8>>) -> Self {
         let method = Method::Post { key: Some(key), content_type: content_type.into(), body, is_upload: true };
-        Self { path, method }
+        Self { path, method, limit: ANSWER_LIMIT }
     }
 
     /// A question about one thing.
     pub fn get(path: String) -> Self {
-        Self { path, method: Method::Get { limit: ANSWER_LIMIT } }
+        Self { path, method: Method::Get, limit: ANSWER_LIMIT }
     }
 
     /// A question whose answer is a list.
     pub fn get_page(path: String) -> Self {
-        Self { path, method: Method::Get { limit: PAGE_LIMIT } }
+        Self { path, method: Method::Get, limit: PAGE_LIMIT }
+    }
+
+    /// The same call, whose answer may repeat a long text.
+    pub fn with_long_answer(self) -> Self {
+        Self { limit: self.limit.max(LONG_ANSWER_LIMIT), ..self }
     }
 }
 
@@ -189,8 +199,8 @@ impl Caller {
         let url = format!("{base}{}", call.path);
         let key = self.config.key.text();
         let key = key.as_str();
-        let (limit, sent) = match call.method {
-            Method::Get { limit } => (limit, self.client.get(url).bearer_auth(key).send().await),
+        let sent = match call.method {
+            Method::Get => self.client.get(url).bearer_auth(key).send().await,
             Method::Post { key: idempotency_key, content_type, body, .. } => {
                 let request =
                     self.client.post(url).bearer_auth(key).insert_header((header::CONTENT_TYPE, &*content_type));
@@ -198,15 +208,12 @@ impl Caller {
                     Some(key) => request.insert_header(("Idempotency-Key", key)),
                     None => request,
                 };
-                let sent = request
-                    // No copy: it is wiped when it has been written to the connection.
-                    .send_body(Bytes::from_owner(body))
-                    .await;
-                (ANSWER_LIMIT, sent)
+                // No copy: it is wiped when it has been written to the connection.
+                request.send_body(Bytes::from_owner(body)).await
             }
         };
         match sent {
-            Ok(mut response) => match response.body().limit(limit).await {
+            Ok(mut response) => match response.body().limit(call.limit).await {
                 Ok(body) => HttpReply::Answer {
                     status: response.status().as_u16(),
                     retry_after: retry_after(response.headers()),

@@ -32,8 +32,8 @@ pub struct ReportedDispute {
 pub struct ListedDispute {
     /// Where the list goes on behind it: opaque, at most 255 characters.
     pub position: String,
-    /// The dispute.
-    pub dispute: ReportedDispute,
+    /// The dispute; `None` for one that makes no sense, which the list goes on behind all the same.
+    pub dispute: Option<ReportedDispute>,
 }
 
 /// A processor's disputes cannot be read now.
@@ -69,6 +69,8 @@ pub struct DisputeAnswerRequest {
     pub merchant_id: MerchantId,
     /// The processor's own id of the dispute.
     pub reference: String,
+    /// How often it was given before without a clear reply, for a processor that repeats a failure under a key.
+    pub tries: u32,
     /// The answer.
     pub response: DisputeResponse,
 }

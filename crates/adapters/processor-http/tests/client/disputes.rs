@@ -39,9 +39,13 @@ impl Harness {
     }
 }
 
+fn dispute(listed: &ListedDispute) -> &ReportedDispute {
+    listed.dispute.as_ref().unwrap()
+}
+
 fn answer(reference: &str, response: DisputeResponse) -> DisputeAnswerRequest {
     let key = DisputeAnswerId::new(Uuid::new_v4());
-    DisputeAnswerRequest { key, merchant_id: merchant(), reference: reference.to_owned(), response }
+    DisputeAnswerRequest { key, merchant_id: merchant(), reference: reference.to_owned(), tries: 0, response }
 }
 
 fn evidence(text: &str) -> DisputeResponse {
@@ -60,9 +64,9 @@ async fn disputes_are_told_answered_and_decided() {
         authorizations.push(authorization);
     }
     let listed = harness.listed(None, 3).await;
-    let told: Vec<_> = listed.iter().map(|one| one.dispute.authorization).collect();
+    let told: Vec<_> = listed.iter().map(|one| dispute(one).authorization).collect();
     assert_eq!(told, authorizations[1..].iter().copied().map(Some).collect::<Vec<_>>());
-    let first = &listed[0].dispute;
+    let first = dispute(&listed[0]);
     assert_eq!((first.state, first.reason), (DisputeState::NeedsResponse, DisputeReason::Fraudulent));
     assert!(first.amount == eur(2_00) && first.due_at.is_some());
     assert_eq!(harness.processor.list_disputes(Some(&listed[1].position), 10).await.unwrap(), listed[2..]);
@@ -77,8 +81,8 @@ async fn disputes_are_told_answered_and_decided() {
     for (listed, words, end) in
         [(&listed[1], "winning_evidence", DisputeState::Won), (&listed[2], "losing_evidence", DisputeState::Lost)]
     {
-        let reference = &listed.dispute.reference;
-        let review = ReportedDispute { state: DisputeState::UnderReview, ..listed.dispute.clone() };
+        let reference = &dispute(listed).reference;
+        let review = ReportedDispute { state: DisputeState::UnderReview, ..dispute(listed).clone() };
         let given = harness.processor.answer_dispute(answer(reference, evidence(words))).await;
         assert_eq!(given, DisputeReply::Taken(review));
         harness.until(reference, end).await;

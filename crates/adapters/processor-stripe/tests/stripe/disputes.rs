@@ -48,7 +48,7 @@ impl Stripe {
     /// The dispute of a payment that is disputed.
     async fn dispute(&self) -> ReportedDispute {
         self.disputed(9_90).await;
-        self.listed(None, 1).await.remove(0).dispute
+        self.listed(None, 1).await.remove(0).dispute.unwrap()
     }
 
     /// What the stand-in shows at an address.
@@ -68,6 +68,7 @@ fn answer(dispute: &ReportedDispute, response: DisputeResponse) -> DisputeAnswer
         key: DisputeAnswerId::new(Uuid::new_v4()),
         merchant_id: MerchantId::new(Uuid::new_v4()),
         reference: dispute.reference.clone(),
+        tries: 0,
         response,
     }
 }
@@ -94,7 +95,8 @@ fn disputes_of_the_stand_in_are_told_from_the_oldest_on() {
             authorizations.push(Some(stripe.disputed(minor).await));
         }
         let told = |listed: &[ListedDispute]| {
-            listed.iter().map(|one| (one.dispute.authorization, one.dispute.amount.minor())).collect::<Vec<_>>()
+            let told = listed.iter().map(|one| one.dispute.as_ref().unwrap());
+            told.map(|one| (one.authorization, one.amount.minor())).collect::<Vec<_>>()
         };
         let expected: Vec<_> = authorizations.into_iter().zip([1_00, 2_00, 3_00, 4_00, 5_00]).collect();
         // The stand-in's pages have two entries: the oldest stand on the third.
@@ -106,7 +108,10 @@ fn disputes_of_the_stand_in_are_told_from_the_oldest_on() {
         assert_eq!(next, all[2..4]);
         assert_eq!(stripe.listed(Some(&next[1].position), 2).await, all[4..]);
         assert_eq!(stripe.listed(Some(&all[4].position), 2).await, []);
-        let oldest = &all[0].dispute;
+        assert_eq!(stripe.listed(Some(&all[0].position), 10).await, all[1..], "over two pages");
+        // Behind one that Stripe does not know any more it begins anew.
+        assert_eq!(stripe.listed(Some("du_gone"), 2).await, all[..2]);
+        let oldest = all[0].dispute.as_ref().unwrap();
         assert_eq!((oldest.state, oldest.reason), (DisputeState::NeedsResponse, DisputeReason::Fraudulent));
         assert_eq!(oldest.due_at.unwrap().unix_seconds(), 4_000_000_000);
         assert_eq!(stripe.processor.read_dispute(&oldest.reference).await.as_ref(), Ok(oldest));
@@ -152,7 +157,7 @@ fn evidence_reaches_the_stand_in_once_with_its_files() {
             let dispute = stripe.dispute().await;
             let dispute = match end {
                 DisputeState::Won => dispute,
-                _ => stripe.listed(None, 2).await.remove(1).dispute,
+                _ => stripe.listed(None, 2).await.remove(1).dispute.unwrap(),
             };
             let files = vec![
                 file("receipt.pdf", EvidenceMedia::Pdf, 100_000),
@@ -180,6 +185,44 @@ fn evidence_reaches_the_stand_in_once_with_its_files() {
             let decided = stripe.processor.read_dispute(&dispute.reference).await.unwrap();
             assert_eq!(decided.state, end);
         }
+    });
+}
+
+/// Stripe keeps its own failure under the key, whether the evidence was taken or not.
+#[test]
+fn a_failure_that_stripe_repeats_under_a_key_holds_up_no_answer() {
+    System::new().block_on(async {
+        for (text, submissions) in [("failing_evidence", 3), ("doubtful_evidence", 2)] {
+            let stripe = start(KEY).await;
+            let dispute = stripe.dispute().await;
+            let files = vec![file("a.pdf", EvidenceMedia::Pdf, 1)];
+            let mut request = answer(&dispute, evidence(text, files));
+            for _ in 0..2 {
+                let failed = stripe.processor.answer_dispute(request.clone()).await;
+                assert!(matches!(failed, DisputeReply::Unknown { .. }), "{failed:?}");
+            }
+            request.tries = 1;
+            let given = stripe.processor.answer_dispute(request).await;
+            assert_eq!(given, states(&dispute, DisputeState::UnderReview), "{text}");
+            let shown = stripe.shown(&format!("/v1/disputes/{}", dispute.reference)).await;
+            assert_eq!(shown["evidence_details"]["submission_count"], 1);
+            assert_eq!(stripe.asked("POST /v1/disputes/"), submissions, "{text}");
+        }
+    });
+}
+
+/// Stripe shows the evidence with the dispute: more bytes than any other answer has.
+#[test]
+fn a_dispute_with_the_longest_text_is_read() {
+    System::new().block_on(async {
+        let stripe = start(KEY).await;
+        let dispute = stripe.dispute().await;
+        let text = "\u{1d11e}".repeat(Evidence::MAX_TEXT_CHARACTERS);
+        let given = stripe.processor.answer_dispute(answer(&dispute, evidence(&text, Vec::new()))).await;
+        assert_eq!(given, states(&dispute, DisputeState::UnderReview));
+        let read = stripe.processor.read_dispute(&dispute.reference).await.unwrap();
+        assert_eq!(read.state, DisputeState::UnderReview);
+        assert_eq!(stripe.listed(None, 1).await[0].dispute, Some(read));
     });
 }
 

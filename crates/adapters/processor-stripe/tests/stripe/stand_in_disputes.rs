@@ -15,6 +15,8 @@ pub(super) struct Dispute {
     shown: Value,
     /// What the bank will have said when it is asked the next time.
     decision: Option<&'static str>,
+    /// Whether Stripe has failed at its evidence.
+    has_failed: bool,
 }
 
 fn missing() -> Answer {
@@ -33,7 +35,7 @@ impl Books {
             "amount": amount, "currency": currency, "payment_intent": intent, "metadata": {}, "evidence": {},
             "evidence_details": {"due_by": DUE_BY, "submission_count": 0}});
         // The newest first.
-        self.disputes.insert(0, Dispute { shown, decision: None });
+        self.disputes.insert(0, Dispute { shown, decision: None, has_failed: false });
     }
 
     pub(super) fn dispute(&mut self, method: &str, parts: &[&str], fields: &Fields) -> Answer {
@@ -67,7 +69,13 @@ impl Books {
         if !evidence.iter().all(is_there) {
             return Err(missing());
         }
-        let Dispute { shown, decision } = &mut self.disputes[at];
+        let text = fields.get("evidence[uncategorized_text]").map(String::as_str);
+        let failure = refusal(500, "api_error", None);
+        let Dispute { shown, decision, has_failed } = &mut self.disputes[at];
+        // It fails once, and does nothing.
+        if text == Some("failing_evidence") && !std::mem::replace(has_failed, true) {
+            return Err(failure);
+        }
         for (name, value) in metadata(fields).as_object().unwrap() {
             shown["metadata"][name] = value.clone();
         }
@@ -77,13 +85,14 @@ impl Books {
         if fields.get("submit").is_none_or(|submit| submit == "true") {
             shown["status"] = json!("under_review");
             shown["evidence_details"]["submission_count"] = json!(1);
-            *decision = match fields.get("evidence[uncategorized_text]").map(String::as_str) {
+            *decision = match text {
                 Some("winning_evidence") => Some("won"),
                 Some("losing_evidence") => Some("lost"),
                 _ => None,
             };
         }
-        Ok(())
+        // It fails when all is done.
+        if text == Some("doubtful_evidence") { Err(failure) } else { Ok(()) }
     }
 
     fn list_disputes(&self, fields: &Fields) -> Answer {
@@ -92,6 +101,10 @@ impl Books {
             let id = fields.get(name)?;
             all.iter().position(|dispute| dispute["id"] == id.as_str())
         };
+        let mut places = ["starting_after", "ending_before"].into_iter();
+        if places.any(|name| fields.contains_key(name) && place(name).is_none()) {
+            return missing();
+        }
         let limit = fields["limit"].parse::<usize>().unwrap().min(PAGE);
         let (begin, end) = match (place("starting_after"), place("ending_before")) {
             (None, Some(before)) => (before.saturating_sub(limit), before),

@@ -3,6 +3,7 @@
 //! The lists are read first, then every Order. An Order that changed since, or has an operation whose outcome is open, is counted and not compared.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,7 +86,11 @@ impl RecordAudit {
                 read += page.records.len() as u64;
                 for record in page.records {
                     match record.operation {
-                        Some(operation) => drop(listed.known.insert(operation, record)),
+                        Some(operation) => {
+                            if let Some(twice) = self.keep(&mut listed, operation, record, span) {
+                                report.add(twice);
+                            }
+                        }
                         None => listed.by_hand.push(record),
                     }
                 }
@@ -100,6 +105,37 @@ impl RecordAudit {
         }
         report.journal_entries = Some(read);
         Ok(listed)
+    }
+
+    /// Keeps what the processor has of an operation. Of two, the one with money; two with money in the span are a finding.
+    fn keep(&self, listed: &mut Listed, operation: OpId, record: ProcessorRecord, span: RecordSpan) -> Option<Finding> {
+        let mut place = match listed.known.entry(operation) {
+            Entry::Vacant(place) => {
+                place.insert(record);
+                return None;
+            }
+            Entry::Occupied(place) => place,
+        };
+        let kept = place.get();
+        let is_meant = |one: &ProcessorRecord| (span.from..span.until).contains(&one.created_at);
+        let twice = match (kept.money.amount(), record.money.amount()) {
+            (Some(first), Some(second))
+                if kept.reference != record.reference && (is_meant(kept) || is_meant(&record)) =>
+            {
+                let (processor, first, second) = (&self.processor, money(first), money(second));
+                let words = format!(
+                    "at {processor}: {first} ({}) and {second} ({}) for one operation. Void or refund one of them there, when the shopper paid twice",
+                    kept.reference, record.reference
+                );
+                let order = kept.order.or(record.order);
+                Some(Finding { what: Disagreement::UnexplainedMoney, order, operation: Some(operation), words })
+            }
+            _ => None,
+        };
+        if weight(kept) < weight(&record) {
+            place.insert(record);
+        }
+        twice
     }
 
     fn is_asked(&self, operation: &Operation) -> bool {
@@ -179,6 +215,15 @@ impl RecordAudit {
         let words =
             format!("at {} ({reference}){merchant}: {amount} {} of {created_at}, {why}", self.processor, did(done));
         Finding { what: Disagreement::MissingLocally, order: *order, operation: *operation, words }
+    }
+}
+
+/// How much a record says: one that came to nothing hides no other.
+const fn weight(record: &ProcessorRecord) -> u8 {
+    match record.money {
+        RecordedMoney::Reserved(_) | RecordedMoney::Captured(_) | RecordedMoney::Refunded(_) => 2,
+        RecordedMoney::Open => 1,
+        RecordedMoney::None => 0,
     }
 }
 

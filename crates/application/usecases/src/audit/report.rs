@@ -30,7 +30,7 @@ pub enum Disagreement {
     Mismatch,
     /// The processor did the same thing twice.
     Duplicate,
-    /// The processor holds money that no Order explains.
+    /// The processor holds money that no Order explains, or twice what one operation asked for.
     UnexplainedMoney,
     /// The processor keeps a card that nobody here can charge or delete.
     OrphanedCredential,

@@ -3,9 +3,9 @@
 use dropin_kernel::{Change, EventId, LedgerTransactionId, Revision, Timestamp};
 use dropin_order::{
     Dispute, DisputeAnswerState, DisputeState, DisputeStep, DisputeStepRefused, DisputeTrigger, LedgerTransaction,
-    Order,
+    Order, Step,
 };
-use dropin_ports::{Actor, ChangeDispute, DisputeWithOrder, NewEvent, NewHistoryEntry, Subject};
+use dropin_ports::{Actor, ChangeDispute, DisputeWithOrder, NewEvent, NewHistoryEntry, ReportedDispute, Subject};
 
 use super::Disputes;
 
@@ -38,7 +38,7 @@ impl<'a> Draft<'a> {
             actor: Actor::System,
             now,
         };
-        draft.push(step);
+        draft.push(step.dispute, step.order);
         draft
     }
 
@@ -63,20 +63,32 @@ impl<'a> Draft<'a> {
     pub(super) fn moved(&mut self, trigger: DisputeTrigger) -> Result<(), DisputeStepRefused> {
         let ledger = LedgerTransactionId::new(self.with.ids.ordered());
         let step = self.dispute.moved(trigger, &self.order, ledger, self.now)?;
-        self.push(step);
+        self.push(step.dispute, step.order);
+        Ok(())
+    }
+
+    /// Takes another time until when it may be answered: a bank's inquiry that becomes a chargeback has one.
+    fn set_due(&mut self, due_at: Option<Timestamp>) -> Result<(), DisputeStepRefused> {
+        if due_at.is_none() || due_at == self.dispute.due_at {
+            return Ok(());
+        }
+        let order = self.order.dispute_updated(self.now)?;
+        let revision = self.dispute.revision.next();
+        self.push(Dispute { revision, due_at, updated_at: self.now, ..self.dispute.clone() }, order);
         Ok(())
     }
 
     /// Adds the steps that lead to where the processor says it stands. What is decided here stays so.
-    pub(super) fn follow(&mut self, reported: DisputeState) -> Result<(), DisputeStepRefused> {
+    pub(super) fn follow(&mut self, reported: &ReportedDispute) -> Result<(), DisputeStepRefused> {
         use DisputeState::{Accepted, Lost, NeedsResponse, UnderReview, Won};
-        match (self.dispute.state, reported) {
+        match (self.dispute.state, reported.state) {
+            (NeedsResponse, NeedsResponse) => self.set_due(reported.due_at),
             (NeedsResponse, UnderReview) => self.moved(DisputeTrigger::EvidenceHandedIn),
             (NeedsResponse, Accepted) => self.moved(DisputeTrigger::Accepted),
             (NeedsResponse | UnderReview, Won) => self.moved(DisputeTrigger::Won),
             (NeedsResponse, Lost) | (UnderReview, Lost | Accepted) => self.moved(DisputeTrigger::Lost),
             // Some call lost what was accepted.
-            (NeedsResponse | UnderReview, NeedsResponse) | (UnderReview, UnderReview) | (Accepted, Lost) => Ok(()),
+            (UnderReview, NeedsResponse | UnderReview) | (Accepted, Lost) => Ok(()),
             (decided, other) => {
                 if decided != other && other.is_final() {
                     let (dispute, order) = (self.dispute.id.to_string(), self.order.id.to_string());
@@ -96,16 +108,16 @@ impl<'a> Draft<'a> {
         !self.order_changes
     }
 
-    fn push(&mut self, step: DisputeStep) {
-        let next = step.order.change.next.at_revision(self.expected.1.next());
-        let row = step.order.transition;
+    fn push(&mut self, dispute: Dispute, step: Step) {
+        let next = step.change.next.at_revision(self.expected.1.next());
+        let row = step.transition;
         if let Some(event) = row.event.filter(|_| next.shown) {
             self.events.push(NewEvent {
                 id: EventId::new(self.with.ids.ordered()),
                 merchant_id: next.merchant_id,
                 payment_id: next.payment_id(),
                 event_type: event.as_str(),
-                body: dropin_wire::event::dispute_changed(event, &step.dispute, &next),
+                body: dropin_wire::event::dispute_changed(event, &dispute, &next),
                 at: self.now,
             });
         }
@@ -118,8 +130,8 @@ impl<'a> Draft<'a> {
             before: Some(self.order.state.as_str()),
             after: row.to.as_str(),
         });
-        self.ledger.extend(step.order.ledger);
-        (self.dispute, self.order, self.order_changes) = (step.dispute, next, true);
+        self.ledger.extend(step.ledger);
+        (self.dispute, self.order, self.order_changes) = (dispute, next, true);
     }
 
     /// What is written.

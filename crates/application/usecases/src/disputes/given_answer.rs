@@ -5,7 +5,7 @@ use dropin_kernel::{DisputeAnswerId, DisputeId, OrderId};
 use dropin_order::{Dispute, DisputeAnswer, DisputeAnswerKind, DisputeAnswerState, DisputeState, WrongDisputeState};
 use dropin_ports::{
     Acting, Actor, AnsweredDispute, ChangeDispute, DisputeAnswerRequest, DisputeChanged, DisputeReply, DisputeResponse,
-    DisputeWithOrder, NewAuditEntry, NewDisputeAnswer, StoreError, StoredResponse,
+    DisputeWithOrder, NewAuditEntry, NewDisputeAnswer, ReportedDispute, StoreError, StoredResponse,
 };
 use dropin_wire::audit_log::Document;
 
@@ -133,6 +133,7 @@ impl Disputes {
             key: answer.id,
             merchant_id: dispute.merchant_id,
             reference: dispute.reference.clone(),
+            tries: answer.tries,
             response,
         };
         let reply = processor.api.answer_dispute(request).await;
@@ -154,7 +155,7 @@ impl Disputes {
                 return Ok(AnsweredDispute { dispute: found.dispute, is_pending: false });
             }
             let change = match &reply {
-                DisputeReply::Taken(reported) => self.taken(&found, answer, reported.state)?,
+                DisputeReply::Taken(reported) => self.taken(&found, answer, reported)?,
                 DisputeReply::Refused { why } => {
                     log::warn!(dispute:% = answer.dispute_id, why = why.as_str(); "the processor does not take an answer to a dispute");
                     let mut change = Draft::known(self, &found, &Actor::System, self.clock.now()).finish();
@@ -188,11 +189,13 @@ impl Disputes {
         &self,
         found: &DisputeWithOrder,
         answer: &DisputeAnswer,
-        reported: DisputeState,
+        reported: &ReportedDispute,
     ) -> Result<ChangeDispute, DisputeError> {
         let mut draft = Draft::known(self, found, &Actor::System, self.clock.now());
         let wrong = |_refused| DisputeError::WrongState(found.dispute.state);
-        if found.dispute.state == DisputeState::NeedsResponse {
+        // An inquiry that is accepted is closed and takes nothing: it is won, and no money is gone for good.
+        let takes_nothing = answer.kind == DisputeAnswerKind::Accept && reported.state == DisputeState::Won;
+        if found.dispute.state == DisputeState::NeedsResponse && !takes_nothing {
             draft.moved(answer.kind.trigger()).map_err(wrong)?;
         }
         draft.follow(reported).map_err(wrong)?;

@@ -50,7 +50,9 @@ impl Disputes {
             };
             is_full = listed.len() == usize::try_from(limit).unwrap_or(usize::MAX);
             for one in listed {
-                waits |= self.record_unless_corrupt(processor, &one.dispute).await? == Recorded::Later;
+                if let Some(dispute) = &one.dispute {
+                    waits |= self.record_unless_corrupt(processor, dispute).await? == Recorded::Later;
+                }
                 after = Some(one.position);
                 if !waits {
                     reached.clone_from(&after);
@@ -89,7 +91,7 @@ impl Disputes {
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
             if let Some(known) = self.store.find_reported_dispute(&processor.name, &reported.reference).await? {
-                self.follow(known, reported.state).await?;
+                self.follow(known, reported).await?;
                 return Ok(Recorded::Done);
             }
             let order = match reported.authorization {
@@ -121,7 +123,7 @@ impl Disputes {
                 }
             };
             let mut draft = Draft::opened(self, &order, step, now);
-            draft.follow(reported.state).map_err(|refused| cannot_follow(&order, &refused.to_string()))?;
+            draft.follow(reported).map_err(|refused| cannot_follow(&order, &refused.to_string()))?;
             match self.store.change_dispute(draft.finish()).await? {
                 DisputeChanged::Done => return Ok(Recorded::Done),
                 DisputeChanged::Stale | DisputeChanged::Known => {}
@@ -186,14 +188,22 @@ impl Disputes {
     async fn look(&self, processor: &DisputeProcessor, id: DisputeId) -> Result<(), StoreError> {
         let Some(found) = self.store.find_dispute(id).await? else { return Ok(()) };
         match processor.api.read_dispute(&found.dispute.reference).await {
-            Ok(reported) => self.follow(id, reported.state).await?,
+            Ok(reported) => {
+                if (found.dispute.state, reported.state) == (DisputeState::UnderReview, DisputeState::NeedsResponse) {
+                    log::error!(
+                        dispute:% = id, reference = reported.reference.as_str();
+                        "a dispute that was answered has to be answered once more, as after an inquiry that became a chargeback: answer it at the processor"
+                    );
+                }
+                self.follow(id, &reported).await?;
+            }
             Err(error) => log::warn!(dispute:% = id, error:% = error; "a dispute cannot be read; trying again"),
         }
         self.store.look_again(id, next_look(&found.dispute, self.clock.now())).await
     }
 
     /// Writes down what became of a dispute.
-    async fn follow(&self, id: DisputeId, reported: DisputeState) -> Result<(), StoreError> {
+    async fn follow(&self, id: DisputeId, reported: &ReportedDispute) -> Result<(), StoreError> {
         for round in 0..MAX_CAS_RETRIES {
             self.backoff(round).await;
             let Some(found) = self.store.find_dispute(id).await? else { return Ok(()) };

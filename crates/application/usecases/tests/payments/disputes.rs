@@ -31,6 +31,8 @@ fn name() -> ProcessorId {
 #[derive(Default)]
 struct Bank {
     listed: Mutex<Vec<ReportedDispute>>,
+    /// References of what its list tells without sense.
+    senseless: Mutex<Vec<String>>,
     replies: Mutex<VecDeque<DisputeReply>>,
     told: Mutex<Vec<DisputeAnswerRequest>>,
 }
@@ -55,8 +57,12 @@ impl ProcessorDisputes for Bank {
     async fn list_disputes(&self, after: Option<&str>, limit: u32) -> Result<Vec<ListedDispute>, DisputesUnavailable> {
         let after = after.map_or(0, |after| after.parse().unwrap());
         let listed = self.listed.lock().unwrap();
-        let behind = listed.iter().cloned().enumerate().skip(after).take(limit as usize);
-        Ok(behind.map(|(index, dispute)| ListedDispute { position: (index + 1).to_string(), dispute }).collect())
+        let senseless = self.senseless.lock().unwrap();
+        let tell = |(index, dispute): (usize, &ReportedDispute)| ListedDispute {
+            position: (index + 1).to_string(),
+            dispute: (!senseless.contains(&dispute.reference)).then(|| dispute.clone()),
+        };
+        Ok(listed.iter().enumerate().skip(after).take(limit as usize).map(tell).collect())
     }
 
     async fn read_dispute(&self, reference: &str) -> Result<ReportedDispute, DisputesUnavailable> {
@@ -296,6 +302,22 @@ async fn those_behind_one_that_waits_are_taken_up_however_many() {
     assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap(), None);
 }
 
+/// As many as are read at once make no sense: those behind them are taken up, and they are not read again.
+#[tokio::test]
+async fn what_makes_no_sense_is_passed_by() {
+    let scene = Scene::new().await;
+    let (order, authorization) = scene.paid().await;
+    for reference in ["dp_odd", "dp_strange", "dp_good"] {
+        scene.dispute(authorization, reference, 100);
+    }
+    scene.bank.senseless.lock().unwrap().extend(["dp_odd", "dp_strange"].map(str::to_owned));
+    assert_eq!(scene.disputes.read_new(2).await, Ok(true));
+    assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap().as_deref(), Some("2"));
+    assert_eq!(scene.disputes.read_new(2).await, Ok(false));
+    assert_eq!(scene.of(order).await.len(), 1);
+    assert_eq!(scene.world.store.find_dispute_position(&name()).await.unwrap().as_deref(), Some("3"));
+}
+
 /// A refund whose next try is due when a bank has taken the money meanwhile is not tried: the shopper has it.
 #[tokio::test]
 async fn a_refund_is_not_asked_for_again_beyond_what_a_bank_holds() {
@@ -337,6 +359,7 @@ async fn an_answer_that_is_lost_is_given_again_under_its_key_with_the_same_evide
     {
         let told = scene.bank.told.lock().unwrap();
         assert!(told.iter().all(|request| request.key == told[0].key));
+        assert_eq!(told.iter().map(|request| request.tries).collect::<Vec<_>>(), [0, 1, 2]);
         for request in told.iter() {
             assert!(matches!(&request.response, DisputeResponse::Evidence(given) if *given == evidence()));
         }
@@ -376,6 +399,20 @@ async fn the_bank_decides_while_an_answer_is_under_way() {
     assert_eq!(scene.events().await, ["DISPUTE_OPENED", "DISPUTE_CLOSED"]);
 }
 
+/// What a bank only inquired about was never taken: its accepted end is no loss.
+#[tokio::test]
+async fn an_inquiry_that_the_processor_closes_when_it_is_accepted_is_won() {
+    let scene = Scene::new().await;
+    let (order, id) = scene.disputed(400).await;
+    let closed = ReportedDispute { state: DisputeState::Won, ..scene.bank.find("dp_0") };
+    scene.bank.replies.lock().unwrap().push_back(DisputeReply::Taken(closed));
+    assert_eq!(scene.answer(order, id, DisputeResponse::Accept).await, Ok(false));
+    assert_eq!((scene.state(id).await, scene.ledger(order).await), (DisputeState::Won, [1_000, 0, 0]));
+    assert_eq!(scene.events().await, ["DISPUTE_OPENED", "DISPUTE_CLOSED"]);
+    scene.world.advance(DAY);
+    assert_eq!((scene.disputes.give_due(10).await, scene.bank.told()), (Ok(0), 1));
+}
+
 #[tokio::test]
 async fn no_answer_is_taken_when_its_time_is_over() {
     let scene = Scene::new().await;
@@ -388,6 +425,25 @@ async fn no_answer_is_taken_when_its_time_is_over() {
     let nobody = OrderId::new(dropin_store_contract::fresh());
     assert_eq!(scene.answer(nobody, id, DisputeResponse::Accept).await, Err(DisputeError::NoOrder));
     assert_eq!(scene.world.store.find_order_anywhere(order).await.unwrap().unwrap().0.state, OrderState::Processed);
+}
+
+#[tokio::test]
+async fn an_inquiry_that_becomes_a_chargeback_is_answered_until_its_new_due_time() {
+    let scene = Scene::new().await;
+    let (order, id) = scene.disputed(400).await;
+    let due_at = Some(scene.world.now().plus(20 * DAY));
+    scene.bank.listed.lock().unwrap()[0].due_at = due_at;
+    scene.look_after(SECOND).await;
+    let dispute = scene.of(order).await.remove(0);
+    assert_eq!((dispute.state, dispute.due_at), (DisputeState::NeedsResponse, due_at));
+    assert_eq!(scene.events().await, ["DISPUTE_OPENED", "DISPUTE_UPDATED"]);
+    scene.look_after(8 * DAY).await;
+    assert_eq!(scene.of(order).await, [dispute], "told again, it changes nothing");
+    assert_eq!(scene.answer(order, id, DisputeResponse::Evidence(evidence())).await, Ok(false));
+    // Once it is answered the processor's word is not taken back here: its log line says that somebody has to answer there.
+    scene.look_after(DAY).await;
+    assert_eq!((scene.state(id).await, scene.ledger(order).await), (DisputeState::UnderReview, [600, 400, 0]));
+    assert_eq!(scene.events().await, ["DISPUTE_UPDATED"]);
 }
 
 #[tokio::test]

@@ -170,6 +170,24 @@ async fn each_difference_to_a_processors_lists_is_named() {
 }
 
 #[tokio::test]
+async fn a_second_payment_of_one_operation_is_named_and_one_that_came_to_nothing_hides_none() {
+    let (life, mut lists) = (OrderLifecycle::captured(3_000), Lists::default());
+    lists.add(&life);
+    let operation = Some(life.operations[0].id);
+    let second = |money| ProcessorRecord { reference: "pi_2".to_owned(), ..record(operation, money) };
+    for place in [0, 1] {
+        let mut lists = lists.clone();
+        lists.payments.insert(place, second(RecordedMoney::None));
+        assert_eq!(found(std::slice::from_ref(&life), &lists).await, [], "{place}");
+    }
+    lists.payments.push(second(RecordedMoney::Captured(usd(3_000))));
+    let report = verify(std::slice::from_ref(&life), &lists).await.unwrap();
+    let [twice] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    assert_eq!((twice.what, twice.operation), (Disagreement::UnexplainedMoney, operation));
+    assert!(twice.words.contains("pi_1") && twice.words.contains("pi_2"), "{}", twice.words);
+}
+
+#[tokio::test]
 async fn what_only_the_processor_has_is_named_with_all_that_it_says() {
     let (unknown, order) = (OpId::new(fresh()), OrderLifecycle::start().order);
     let told = |money| ProcessorRecord {
