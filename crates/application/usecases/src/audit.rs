@@ -16,7 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use dropin_kernel::Timestamp;
+use dropin_kernel::{OrderId, Timestamp};
 use dropin_ports::{
     AuditStore, AuditedOrder, Clock, CredentialListUnavailable, JournalUnavailable, ProcessorJournal,
     ProcessorRecordsUnavailable, StoreError, StoredCredentialList,
