@@ -5,6 +5,11 @@ use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection};
 use dropin_store::{Role, Store, StoreConfig};
 
+/// What it finds in the middle of a test gives statements another plan than they had.
+const NO_AUTOVACUUM: &str = "DO $$ DECLARE name TEXT; BEGIN \
+    FOR name IN SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP \
+        EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = off)', name); END LOOP; END $$";
+
 /// A database of the test's own, dropped with it.
 pub(crate) struct Database {
     server: String,
@@ -25,6 +30,7 @@ impl Database {
             let store = Store::open(StoreConfig::new(first.url(), Role::Tool)).unwrap();
             assert!(!store.migrate().unwrap().is_empty());
             store.close();
+            PgConnection::establish(&first.url()).unwrap().batch_execute(NO_AUTOVACUUM).unwrap();
             // A copy is refused while somebody is connected.
             first.cut_connections();
             first.name.clone()
