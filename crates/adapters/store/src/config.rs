@@ -20,7 +20,7 @@ pub struct StoreConfig {
     pub url: String,
     /// What the program is to the database.
     pub role: Role,
-    /// Connections to PostgreSQL, each with its thread, beside the four for Sessions that are created and found together; SQLite has one writer
+    /// Connections to PostgreSQL, each with its thread, beside those of the batch queues; SQLite has one writer
     /// and two readers.
     pub connections: u16,
     /// How long a caller waits for an answer. PostgreSQL ends a statement two seconds after that; a lock is waited for until a second before, at least two.

@@ -28,7 +28,7 @@ pub struct StoreArgs {
         value_parser = clap::value_parser!(u64).range(0..=3_600), global = true
     )]
     pub write_check: u64,
-    /// Connections of each program to PostgreSQL, beside two for each kind of work that runs in batches; SQLite takes no notice
+    /// Connections of each program to PostgreSQL, beside one or two for each kind of work that runs in batches; SQLite takes no notice
     #[arg(
         long, env = "DROPIN_DATABASE_CONNECTIONS", default_value_t = StoreConfig::CONNECTIONS, value_name = "NUMBER",
         value_parser = clap::value_parser!(u16).range(1..=256), global = true
