@@ -58,7 +58,7 @@ pub struct SearchBounds {
 
 impl Default for SearchBounds {
     fn default() -> Self {
-        Self { found: 200, scanned: 20_000 }
+        Self { found: 200, scanned: 10_000 }
     }
 }
 
