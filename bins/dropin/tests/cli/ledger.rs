@@ -158,6 +158,7 @@ fn what_an_old_backup_does_not_know_is_taken_up_from_the_processor() {
     let (dropin, request) = (Dropin::start(&data, &["--no-demo"]), session_request());
     let payment = Payment::of(merchant.clone(), &dropin, AT_ONCE, &request);
     payment.complete();
+    settled(&data);
     let paid = payment.order();
     let refund = |dropin: &Dropin, reference: &str, amount: f64| {
         let url = format!("{}/v1/order/{}/refund", dropin.shown("Session API"), id(&paid));
@@ -171,11 +172,13 @@ fn what_an_old_backup_does_not_know_is_taken_up_from_the_processor() {
         fs::copy(&file, data.file(file.file_name().unwrap().to_str().unwrap())).unwrap();
     }
     let dropin = Dropin::start(&data, &["--no-demo"]);
-    let processor = ["--processor-url", &dropin.shown("Processor")];
+    let address = dropin.shown("Processor");
+    let processor = ["--processor-url", address.as_str()];
     assert_eq!(disagreements(&data, &processor).len(), 3, "all of it is missing");
     let import = |more: &[&str]| {
         let span = ["--of", "sandbox", "--from", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z", "--json"];
-        let line = [&["ledger", "import", "--data", &data.folder()], &span[..], &processor, more].concat();
+        let folder = data.folder();
+        let line = [&["ledger", "import", "--data", &folder], &span[..], &processor, more].concat();
         let (status, told, errors) = ended(&run(&line, &[]));
         let told: Vec<Value> = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{told} {errors}"));
         let became = told.iter().map(|one| format!("{} {}", one["Kind"], one["Outcome"]).replace('"', ""));
@@ -185,9 +188,6 @@ fn what_an_old_backup_does_not_know_is_taken_up_from_the_processor() {
     let expected = |outcome: &str| ["AUTHORIZE", "CAPTURE", "REFUND"].map(|kind| format!("{kind} {outcome}"));
     assert_eq!((status, became), (Some(1), expected("MISSING").to_vec()));
     assert!(missing.iter().all(|one| one["OrderId"] == paid["OrderId"]), "{missing:?}");
-    let (status, became, told) = import(&["--yes"]);
-    assert_eq!((status, became), (Some(1), expected("REFUSED").to_vec()), "the sandbox does not say whose it is");
-    assert!(told[0]["Message"].as_str().unwrap().contains("--merchant"), "{told:?}");
     let named = [missing[0]["OperationId"].as_str().unwrap(), merchant["MerchantId"].as_str().unwrap()];
     let reference = request["MerchantReference"].as_str().unwrap();
     let words =
@@ -195,9 +195,7 @@ fn what_an_old_backup_does_not_know_is_taken_up_from_the_processor() {
     let (status, became, told) = import(&words);
     assert_eq!((status, became), (Some(0), expected("TAKEN_UP").to_vec()), "{told:?}");
     assert_eq!(import(&[]), (Some(0), vec![], vec![]), "once");
-    for more in [&[][..], &["--of", "sandbox", "--from", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z"]] {
-        assert_eq!(disagreements(&data, &[&processor[..], more].concat()), [] as [Value; 0], "{more:?}");
-    }
+    assert_eq!(disagreements(&data, &processor), [] as [Value; 0]);
     let shown = parse(&printed(&["order", "show", id(&paid), "--json", "--data", &data.folder()]));
     let amounts = ["CapturedAmount", "RefundedAmount"].map(|name| shown[name].as_str().unwrap().to_owned());
     assert_eq!((shown["State"].as_str(), amounts), (Some("PROCESSED"), ["2.50".to_owned(), "1.00".to_owned()]));
@@ -208,8 +206,6 @@ fn what_an_old_backup_does_not_know_is_taken_up_from_the_processor() {
     assert_eq!((status, &repeated["Code"]), (409, &json!("DUPLICATE_MERCHANT_REFERENCE_ID")), "{repeated}");
     let (status, rest) = refund(&dropin, "after", 1.5);
     assert_eq!((status, &rest["State"]), (201, &json!("SUCCEEDED")), "{rest}");
-    settled(&data);
-    assert_eq!(disagreements(&data, &processor), [] as [Value; 0]);
     dropin.stop();
 }
 
