@@ -10,6 +10,7 @@ mod fuzz;
 mod history;
 mod http1;
 mod layers;
+mod localstripe;
 mod package;
 mod postgres;
 mod processes;

@@ -176,14 +176,15 @@ fn has_files(http: &HttpRequest) -> bool {
     media_type.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("multipart/form-data"))
 }
 
-/// A form with files. Nobody sends us so much who is not signed in.
+/// A form with files. Nobody sends us so much who is not signed in, or may not do what it is for.
 async fn read_files(
     deps: &PanelDeps,
     http: &HttpRequest,
     payload: web::Payload,
     route: &PanelRoute,
 ) -> Result<(Fields, Vec<FormPart>), Refusal> {
-    deps.operators.peek(&token_of(http).ok_or(Refusal::SignIn(""))?).await.map_err(no_session)?;
+    let operator = deps.operators.peek(&token_of(http).ok_or(Refusal::SignIn(""))?).await.map_err(no_session)?;
+    check_role(&operator, route)?;
     let form = MultipartBody::<MAX_FILES_FORM_BYTES>::from_request(http, &mut payload.into_inner()).await;
     let parts = form.and_then(|form| form.parts()).map_err(unreadable)?;
     let (mut files, fields): (Vec<_>, Vec<_>) = parts.into_iter().partition(|part| part.name == FILES);
@@ -239,14 +240,17 @@ async fn admit(
     if route.method == Method::POST && !Operators::check_csrf(&token, fields.text("csrf")) {
         return Err(Refusal::Forged);
     }
-    match route.access {
-        Access::Anybody | Access::SignedIn => {}
-        Access::Allowed(action) if may(&operator, action) => {}
-        Access::Allowed(action) => {
-            return Err(Refusal::NotAllowed(texts().needs_a_role(action.rule().role_list())));
-        }
-    }
+    check_role(&operator, route)?;
     Ok((operator, Operators::csrf_token(&token)))
+}
+
+/// Whether an operator may do what a route does, somewhere.
+fn check_role(operator: &CurrentOperator, route: &PanelRoute) -> Result<(), Refusal> {
+    match route.access {
+        Access::Anybody | Access::SignedIn => Ok(()),
+        Access::Allowed(action) if may(operator, action) => Ok(()),
+        Access::Allowed(action) => Err(Refusal::NotAllowed(texts().needs_a_role(action.rule().role_list()))),
+    }
 }
 
 fn no_session(error: SessionError) -> Refusal {

@@ -340,6 +340,9 @@ async fn a_dispute_is_shown_and_answered_once_by_those_who_may() {
         assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{}", refused.text);
     }
     let pdf = ("receipt.pdf", "application/pdf");
+    // What a form with files says is not even read of an operator who may not send it.
+    let unread = post_file(&world, &viewer, &answer, &[("of_no_form", "x")], pdf).await;
+    assert_eq!(unread.status, StatusCode::FORBIDDEN, "{}", unread.text);
     let stranger = post_file(&world, "nobody", &answer, &evidence("", "why"), pdf).await;
     assert!(stranger.location().starts_with("/sign-in"), "{}", stranger.text);
     let told = post_file(&world, &support, &answer, &evidence("", "by the carrier's note"), pdf).await;
@@ -379,4 +382,15 @@ async fn open_disputes_are_listed_for_their_merchants_soonest_due_first() {
     let of_ana = world.operator(OperatorRole::Viewer, Some(world.ana)).await;
     let own = world.get(Some(&of_ana), "/disputes").await.text;
     assert!(own.contains(&ana) && !own.contains(&bob), "{own}");
+    assert!(!all.contains("Overdue") && !all.contains("answer on its way"), "{all}");
+    // What is overdue leads, and an answer that is on its way is told.
+    let answered = disputed(&world, world.order_of_bob, "dp_3", 700).await.to_string();
+    let accept = [("dispute", answered.as_str()), ("answer", "accept"), ("text", ""), ("note", "the shopper called")];
+    let told = world.post(&owner, &format!("/orders/{bob}/dispute"), &accept).await;
+    assert_eq!(told.status, StatusCode::SEE_OTHER, "{}", told.text);
+    disputed(&world, world.order_of_ana, "dp_4", 0).await;
+    let all = world.get(Some(&owner), "/disputes").await.text;
+    let places =
+        ["Overdue", &bob, "answer on its way"].map(|text| all.find(text).unwrap_or_else(|| panic!("{text}: {all}")));
+    assert!(places.is_sorted(), "{places:?} {all}");
 }

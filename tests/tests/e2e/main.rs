@@ -18,6 +18,7 @@ mod faults;
 mod hosted;
 mod hygiene;
 mod keys;
+mod localstripe;
 mod notifications;
 mod numbers;
 mod own_methods;

@@ -202,7 +202,7 @@ async fn amount_of(world: &World, order: &Value, name: &str) -> i64 {
 }
 
 /// The shopper decides on the page and comes back; how the Session stands then.
-async fn decide(world: &World, session: &str, progress: &Value, choice: &str) -> Value {
+pub(crate) async fn decide(world: &World, session: &str, progress: &Value, choice: &str) -> Value {
     assert_eq!((&progress["State"], &progress["Challenge"]), (&json!("REDIRECTED"), &json!(true)), "{progress}");
     let client = awc::Client::builder().disable_redirects().finish();
     let page = progress["RedirectUrl"].as_str().unwrap();

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use dropin_boot::{Failure, SystemClock};
 use dropin_kernel::{ProcessorId, Timestamp};
-use dropin_ports::{ProcessorJournal, RecordSpan, StoredCredentialList};
+use dropin_ports::{ProcessorJournal, ProcessorRecords, RecordSpan, StoredCredentialList};
 use dropin_store::Store;
 use dropin_usecases::audit::{Audit, AuditError, Finding, RecordAudit, Report};
 use serde_json::{Map, Value, json};
 
+use super::ledger_import::ImportRecords;
 use super::notification::moment;
 use super::processor::{self, ProcessorFlags};
 use super::{Cli, Output, say};
@@ -21,6 +22,11 @@ pub(crate) enum LedgerCommand {
     ///
     /// Changes nothing and runs beside services. Exit status 0: everything fits; 1: something does not; 2: it could not be compared.
     Verify(VerifyLedger),
+    /// Take up what a processor has done and is not here, after an old backup was put back
+    ///
+    /// Without --yes it only tells what is missing. What is taken up can be captured, refunded and shown like any Order, its merchant is notified, and its
+    /// reference is used up. No money is moved. Exit status 0: nothing is missing any more; 1: something still is; 2: it could not be read.
+    Import(ImportRecords),
 }
 
 #[derive(Debug, Args)]
@@ -28,7 +34,7 @@ pub(crate) struct VerifyLedger {
     /// Leave the processor's journal out
     #[arg(long)]
     pub(crate) without_processor: bool,
-    /// Compare with this processor's own lists of payments and refunds, where it has them in place of a journal, as Stripe has; by its name
+    /// Compare with this processor's own lists of payments and refunds, in place of the journal; by its name
     #[arg(long, value_name = "NAME", requires_all = ["from", "until"], conflicts_with = "without_processor")]
     pub(crate) of: Option<ProcessorId>,
     /// What was created from this moment on, for example 2026-11-01T00:00:00Z
@@ -44,7 +50,7 @@ pub(crate) struct VerifyLedger {
 }
 
 /// Exit status: something does not fit.
-const DIFFERS: u8 = 1;
+pub(super) const DIFFERS: u8 = 1;
 /// Exit status: it could not be compared.
 pub(super) const NOT_COMPARED: u8 = 2;
 
@@ -80,26 +86,22 @@ async fn compare_lists(
     of: &ProcessorId,
     span: RecordSpan,
 ) -> Result<Report, Failure> {
-    let router = processor::open_all(cli, &wanted.processor)?;
+    let (records, is_main) = lists(cli, &wanted.processor, of)?;
+    let (store, processor, clock) = (Arc::new(store.clone()), of.clone(), Arc::new(SystemClock));
+    Ok(RecordAudit { store, records, processor, is_main, clock }.verify(span).await?)
+}
+
+/// The lists of one of the deployment's processors, and whether it is the main one.
+pub(super) fn lists(
+    cli: &Cli,
+    flags: &ProcessorFlags,
+    of: &ProcessorId,
+) -> Result<(Arc<dyn ProcessorRecords>, bool), Failure> {
+    let router = processor::open_all(cli, flags)?;
     let names = || router.all().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ");
-    let (place, named) = router
-        .all()
-        .enumerate()
-        .find(|(_, one)| one.id == *of)
-        .ok_or_else(|| format!("the deployment has no processor {of}; it has {}", names()))?;
-    let records = named.client.records().ok_or_else(|| {
-        format!(
-            "{of} has no lists of payments and refunds: `dropin ledger verify` without --of compares with its journal"
-        )
-    })?;
-    let audit = RecordAudit {
-        store: Arc::new(store.clone()),
-        records,
-        processor: of.clone(),
-        is_main: place == 0,
-        clock: Arc::new(SystemClock),
-    };
-    Ok(audit.verify(span).await?)
+    let found = router.all().enumerate().find(|(_, one)| one.id == *of);
+    let (place, named) = found.ok_or_else(|| format!("the deployment has no processor {of}; it has {}", names()))?;
+    Ok((named.client.records(), place == 0))
 }
 
 /// Names who was asked: a service on another port, or another deployment's, answers wrongly or not at all.

@@ -9,6 +9,7 @@ mod dispute;
 mod doctor;
 mod keys;
 mod ledger;
+mod ledger_import;
 mod listen;
 mod merchant;
 mod notification;

@@ -20,8 +20,8 @@ use super::order::{self, OrderCommand};
 use super::rates::{self, RatesCommand};
 use super::screening::{self, ScreeningCommand};
 use super::{
-    Cli, Command, DeploymentCommand, acting, assets, audit_log, contract, dispute, doctor, keys, listen, notification,
-    say, trigger, wallet,
+    Cli, Command, DeploymentCommand, acting, assets, audit_log, contract, dispute, doctor, keys, ledger_import, listen,
+    notification, say, trigger, wallet,
 };
 use crate::files;
 
@@ -30,7 +30,7 @@ pub(crate) async fn run(cli: &Cli, command: &Command) -> Result<ExitCode, Failur
     let outcome = attempt(cli, command).await;
     match (command, outcome) {
         // The exit status tells a ledger that does not agree from one that could not be compared.
-        (Command::Ledger(LedgerCommand::Verify(_)), Err(failure)) => {
+        (Command::Ledger(_), Err(failure)) => {
             report_failure(&failure.to_string());
             Ok(ExitCode::from(ledger::NOT_COMPARED))
         }
@@ -60,6 +60,10 @@ async fn attempt(cli: &Cli, command: &Command) -> Result<ExitCode, Failure> {
         Command::Migrate => with_store(open(cli, command)?, async |store| migrate(store)).await,
         Command::Ledger(LedgerCommand::Verify(wanted)) => {
             return with_ready(open(cli, command)?, async |store| ledger::verify(cli, store, wanted).await).await;
+        }
+        Command::Ledger(LedgerCommand::Import(wanted)) => {
+            return with_ready(open(cli, command)?, async |store| ledger_import::import(cli, store, wanted).await)
+                .await;
         }
         Command::Audit(wanted) => {
             return with_ready(open(cli, command)?, async |store| audit_log::run(cli, store, wanted).await).await;

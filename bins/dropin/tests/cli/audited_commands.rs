@@ -57,6 +57,7 @@ pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("audit export", &["AUDIT_LOG_EXPORT"]),
     ("audit key", &[]),
     ("ledger verify", &[]),
+    ("ledger import", &["ORDER_IMPORT"]),
     ("rates show", &[]),
     ("screening check", &[]),
     ("screening dry-run", &[]),

@@ -86,6 +86,7 @@ fn a_command_that_finds_no_database_makes_none() {
         &["order", "show", id],
         &["order", "review", id, "approve", "--as", "ada"],
         &["ledger", "verify"],
+        &["ledger", "import", "--of", "sandbox", "--from", "2026-01-01T00:00:00Z", "--until", "2026-02-01T00:00:00Z"],
     ] {
         let told = refused(&[command, &["--data", &folder]].concat());
         assert!(told.contains("there is no database at") && told.contains("dropin migrate"), "{told}");

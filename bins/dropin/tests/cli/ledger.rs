@@ -1,12 +1,13 @@
 //! `dropin ledger verify`, `dropin order` and the metrics of operations, beside a running service.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Output;
 
 use serde_json::{Value, json};
 
 use crate::paying::{AT_ONCE, LATER, Payment, open_operations};
-use crate::program::{Data, Dropin, call, free_address, parse, post, printed, refused, run, until};
+use crate::program::{Data, Dropin, call, free_address, parse, post, printed, refused, run, session_request, until};
 
 /// Published test number: authorized and held for review.
 const REVIEWED: &str = "4000000000009235";
@@ -135,6 +136,77 @@ fn a_failed_comparison_has_another_exit_status_than_a_difference() {
     let (status, _, errors) = ended(&run(&production, &[("PROCESSOR_KEY", "k")]));
     assert!(status == Some(2) && errors.contains("PROCESSOR_URL"), "{errors}");
     assert_eq!(verify(&data, &["--without-processor"]).0, Some(0));
+}
+
+/// The files of the database, by their names.
+fn database(data: &Data) -> Vec<PathBuf> {
+    let files = fs::read_dir(data.folder()).unwrap().map(|file| file.unwrap().path());
+    files.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("dropin.db"))).collect()
+}
+
+/// An old backup is put back: what the processor did since is taken up, can be refunded, and its reference charges nobody again.
+#[test]
+fn what_an_old_backup_does_not_know_is_taken_up_from_the_processor() {
+    let (data, backup) = (Data::new(), Data::new());
+    fs::create_dir(backup.folder()).unwrap();
+    let dropin = Dropin::start(&data, &["--no-demo"]);
+    let merchant = parse(&printed(&["merchant", "create", "--name", "N", "--json", "--data", &data.folder()]));
+    dropin.stop();
+    for file in database(&data) {
+        fs::copy(&file, backup.file(file.file_name().unwrap().to_str().unwrap())).unwrap();
+    }
+    let (dropin, request) = (Dropin::start(&data, &["--no-demo"]), session_request());
+    let payment = Payment::of(merchant.clone(), &dropin, AT_ONCE, &request);
+    payment.complete();
+    settled(&data);
+    let paid = payment.order();
+    let refund = |dropin: &Dropin, reference: &str, amount: f64| {
+        let url = format!("{}/v1/order/{}/refund", dropin.shown("Session API"), id(&paid));
+        post(&url, &merchant, &json!({"RefundReference": reference, "Amount": amount}))
+    };
+    assert_eq!(refund(&dropin, "before", 1.0).0, 201);
+    settled(&data);
+    dropin.stop();
+    database(&data).iter().for_each(|file| fs::remove_file(file).unwrap());
+    for file in database(&backup) {
+        fs::copy(&file, data.file(file.file_name().unwrap().to_str().unwrap())).unwrap();
+    }
+    let dropin = Dropin::start(&data, &["--no-demo"]);
+    let address = dropin.shown("Processor");
+    let processor = ["--processor-url", address.as_str()];
+    assert_eq!(disagreements(&data, &processor).len(), 3, "all of it is missing");
+    let import = |more: &[&str]| {
+        let span = ["--of", "sandbox", "--from", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z", "--json"];
+        let folder = data.folder();
+        let line = [&["ledger", "import", "--data", &folder], &span[..], &processor, more].concat();
+        let (status, told, errors) = ended(&run(&line, &[]));
+        let told: Vec<Value> = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{told} {errors}"));
+        let became = told.iter().map(|one| format!("{} {}", one["Kind"], one["Outcome"]).replace('"', ""));
+        (status, became.collect::<Vec<_>>(), told)
+    };
+    let (status, became, missing) = import(&[]);
+    let expected = |outcome: &str| ["AUTHORIZE", "CAPTURE", "REFUND"].map(|kind| format!("{kind} {outcome}"));
+    assert_eq!((status, became), (Some(1), expected("MISSING").to_vec()));
+    assert!(missing.iter().all(|one| one["OrderId"] == paid["OrderId"]), "{missing:?}");
+    let named = [missing[0]["OperationId"].as_str().unwrap(), merchant["MerchantId"].as_str().unwrap()];
+    let reference = request["MerchantReference"].as_str().unwrap();
+    let words =
+        ["--operation", named[0], "--merchant", named[1], "--reference", reference, "--method", "VISA", "--yes"];
+    let (status, became, told) = import(&words);
+    assert_eq!((status, became), (Some(0), expected("TAKEN_UP").to_vec()), "{told:?}");
+    assert_eq!(import(&[]), (Some(0), vec![], vec![]), "once");
+    assert_eq!(disagreements(&data, &processor), [] as [Value; 0]);
+    let shown = parse(&printed(&["order", "show", id(&paid), "--json", "--data", &data.folder()]));
+    let amounts = ["CapturedAmount", "RefundedAmount"].map(|name| shown[name].as_str().unwrap().to_owned());
+    assert_eq!((shown["State"].as_str(), amounts), (Some("PROCESSED"), ["2.50".to_owned(), "1.00".to_owned()]));
+    let logged = parse(&printed(&["audit", "list", "--json", "--data", &data.folder()]));
+    let entries = logged.as_array().unwrap_or_else(|| panic!("{logged}"));
+    assert_eq!(entries.iter().filter(|entry| entry["Action"] == "ORDER_IMPORT").count(), 3, "{logged}");
+    let (status, repeated) = post(&format!("{}/v1/session", dropin.shown("Session API")), &merchant, &request);
+    assert_eq!((status, &repeated["Code"]), (409, &json!("DUPLICATE_MERCHANT_REFERENCE_ID")), "{repeated}");
+    let (status, rest) = refund(&dropin, "after", 1.5);
+    assert_eq!((status, &rest["State"]), (201, &json!("SUCCEEDED")), "{rest}");
+    dropin.stop();
 }
 
 #[test]

@@ -22,9 +22,13 @@ pub(crate) struct Payment {
 impl Payment {
     pub(crate) fn begin(data: &Data, dropin: &Dropin, number: &str) -> Self {
         let create = ["merchant", "create", "--name", "N", "--json", "--data", &data.folder()];
-        let merchant = parse(&printed(&create));
+        Self::of(parse(&printed(&create)), dropin, number, &session_request())
+    }
+
+    /// One of a merchant that there is, with this Session.
+    pub(crate) fn of(merchant: Value, dropin: &Dropin, number: &str, request: &Value) -> Self {
         let base = dropin.shown("Session API");
-        let (status, session) = post(&format!("{base}/v1/session"), &merchant, &session_request());
+        let (status, session) = post(&format!("{base}/v1/session"), &merchant, request);
         assert_eq!(status, 201, "{session}");
         let attempt = "0b7e6f0a-54a4-4c9e-9a55-1f5f3a1f2c11";
         let stash = format!("{}/{}/{attempt}", dropin.shown("Stash"), merchant["MerchantId"].as_str().unwrap());

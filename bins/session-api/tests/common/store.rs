@@ -114,6 +114,7 @@ impl FaultInjectingStore {
             now,
             history: vec![history(&session, row.trigger.as_str(), row.to)],
             key_use: None,
+            audit: None,
         };
         let prepared = self.inner.prepare_authorization(prepare).await.unwrap();
         assert!(matches!(prepared, AuthorizationPrepared::Done(_)), "{prepared:?}");

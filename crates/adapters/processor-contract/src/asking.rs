@@ -47,6 +47,8 @@ pub(crate) fn request(method_data: PaymentMethodData, amount: Amount) -> Authori
         amount,
         method_data,
         store: None,
+        merchant_reference: "order-1".to_owned(),
+        payment_method: "VISA".to_owned(),
         payment_reference: None,
         return_url: Some("https://shop.example/back".to_owned()),
         country: Some("NL".to_owned()),

@@ -30,6 +30,8 @@ struct EntryBody<'a> {
     authorization_key: Option<String>,
     #[serde(default)]
     captured: bool,
+    at: String,
+    order_id: Option<String>,
 }
 
 /// Reads a page that was asked for. A page that makes no sense is none: the ledger audit must not compare guesses.
@@ -61,6 +63,8 @@ fn entry(body: EntryBody<'_>) -> Option<JournalEntry> {
         kind: body.kind,
         outcome: body.outcome,
         captured: body.captured,
+        at: body.at.parse().ok()?,
+        order: body.order_id.and_then(|order| order.parse().ok()),
     })
 }
 
@@ -90,7 +94,10 @@ mod tests {
 
     #[test]
     fn entries_are_read_whole() {
-        let read = read(&[entry(5), json!({"Number": 7, "Key": KEY, "Kind": "AUTHORIZE", "Outcome": "ABANDONED"})]);
+        let read = read(&[
+            entry(5),
+            json!({"Number": 7, "At": "1970-01-01T00:00:01Z", "Key": KEY, "Kind": "AUTHORIZE", "Outcome": "ABANDONED"}),
+        ]);
         let [first, second] = read.unwrap().try_into().unwrap();
         assert_eq!(
             (first.number, first.kind.as_str(), first.outcome.as_str(), first.captured),
@@ -113,6 +120,7 @@ mod tests {
             vec![with(json!({"AuthorizationKey": 5}))],
             vec![with(json!({"AuthorizationKey": "k"}))],
             vec![with(json!({"Number": -5}))],
+            vec![with(json!({"At": "yesterday"}))],
         ] {
             assert!(read(&odd).is_err(), "{odd:?}");
         }

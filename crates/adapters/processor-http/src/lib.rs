@@ -6,6 +6,7 @@ mod credential_reply;
 mod dispute;
 mod journal;
 mod processor_reply;
+mod records;
 mod request;
 
 use std::sync::Arc;
@@ -17,7 +18,8 @@ use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, CredentialListPage, CredentialListQuery,
     CredentialListUnavailable, DeleteCredentialRequest, DisputeAnswerRequest, DisputeReply, DisputesUnavailable,
     JournalEntry, JournalUnavailable, ListedDispute, Metric, MetricSource, OperationQuery, Processor,
-    ProcessorDisputes, ProcessorJournal, ProcessorReply, Readiness, RefundRequest, ReportedDispute, StatusReply,
+    ProcessorDisputes, ProcessorJournal, ProcessorRecordPage, ProcessorRecords, ProcessorRecordsUnavailable,
+    ProcessorReply, Readiness, RecordList, RecordSpan, RefundRequest, ReportedDispute, StatusReply,
     StoredCredentialList, VoidRequest,
 };
 use dropin_processor_transport::health::{self, CallKind};
@@ -170,6 +172,31 @@ impl ProcessorJournal for HttpProcessor {
         };
         self.0.count(CallKind::Journal, outcome);
         page
+    }
+}
+
+#[async_trait]
+impl ProcessorRecords for HttpProcessor {
+    /// All of a list at once: a payment is what all of the journal says of it.
+    async fn list_records(
+        &self,
+        list: RecordList,
+        span: RecordSpan,
+        _next: Option<&str>,
+    ) -> Result<ProcessorRecordPage, ProcessorRecordsUnavailable> {
+        let (mut read, mut after) = (records::Records::default(), 0);
+        loop {
+            let page = self.journal(after, journal::MAX_PAGE).await;
+            let page = page.map_err(|JournalUnavailable(why)| ProcessorRecordsUnavailable(why))?;
+            page.iter().for_each(|entry| read.read(entry));
+            match page.last() {
+                Some(last) if page.len() == journal::MAX_PAGE as usize => after = last.number,
+                _ => break,
+            }
+        }
+        let mut records = read.list(list);
+        records.retain(|record| (span.from..span.until).contains(&record.created_at));
+        Ok(ProcessorRecordPage { records, next: None })
     }
 }
 

@@ -4,6 +4,10 @@
 pub(crate) const OPERATION: &str = "dropin_operation";
 /// The Order's id.
 pub(crate) const ORDER: &str = "dropin_order";
+/// The merchant's reference of the Order.
+pub(crate) const REFERENCE: &str = "dropin_reference";
+/// Id of the payment method in the catalogue.
+pub(crate) const METHOD: &str = "dropin_method";
 /// The merchant's id.
 pub(crate) const MERCHANT: &str = "dropin_merchant";
 /// The id of the operation that captured it.

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::amount::from_units;
 use crate::asking::{Asking, Said};
-use crate::names::{MERCHANT, OPERATION, ORDER, is_id};
+use crate::names::{CAPTURE, MERCHANT, METHOD, OPERATION, ORDER, REFERENCE, is_id};
 use crate::object::Expandable;
 
 /// Entries of one page.
@@ -89,6 +89,9 @@ fn record(
         operation: named(operation, OPERATION),
         order: named(payment, ORDER),
         merchant: named(payment, MERCHANT),
+        merchant_reference: payment.get(REFERENCE).cloned(),
+        payment_method: payment.get(METHOD).cloned(),
+        capture: named(payment, CAPTURE),
         money: money.ok_or_else(senseless)?,
     })
 }

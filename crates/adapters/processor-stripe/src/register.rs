@@ -6,7 +6,7 @@ use dropin_ports::{AuthorizeRequest, PaymentMethodData, Registration};
 
 use crate::amount::to_units;
 use crate::asking::{Asking, Said};
-use crate::names::{CURRENCY, MERCHANT, OPERATION, ORDER, PAGE_METHODS, PAYS_STORED, STORES};
+use crate::names::{CURRENCY, MERCHANT, METHOD, OPERATION, ORDER, PAGE_METHODS, PAYS_STORED, REFERENCE, STORES};
 use crate::object::{Identified, Intent};
 use crate::reference::{IntentKind, IntentReference};
 
@@ -65,12 +65,14 @@ pub(crate) async fn register(asking: &Asking<'_>, request: &AuthorizeRequest) ->
     let (amount, lower_case) = (units.to_string(), currency.to_ascii_lowercase());
     let (order, merchant) = (request.order_id.to_string(), request.merchant_id.to_string());
     let metadata = |name: &str| format!("metadata[{name}]");
-    let names = [OPERATION, ORDER, MERCHANT, CURRENCY, STORES, PAYS_STORED].map(metadata);
+    let names = [OPERATION, ORDER, MERCHANT, CURRENCY, STORES, PAYS_STORED, REFERENCE, METHOD].map(metadata);
     let mut fields = vec![
         (names[0].as_str(), key.as_str()),
         (names[1].as_str(), order.as_str()),
         (names[2].as_str(), merchant.as_str()),
         (names[3].as_str(), currency),
+        (names[6].as_str(), request.merchant_reference.as_str()),
+        (names[7].as_str(), request.payment_method.as_str()),
         ("payment_method_types[0]", method),
     ];
     if request.store.is_some() {

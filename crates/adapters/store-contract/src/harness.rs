@@ -211,6 +211,7 @@ impl Harness {
             checkout: None,
             stash: Some(StashUse { key: stash.clone(), summary: VISA }),
             key_use: None,
+            audit: None,
             now,
         }
     }

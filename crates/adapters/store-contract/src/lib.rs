@@ -123,6 +123,7 @@ macro_rules! all_cases {
                 a_checkout_is_prepared_whole
                 open_transfers_of_a_merchant_never_share_a_reference
                 a_checkout_pays_with_a_stashed_card
+                an_order_that_is_taken_up_has_its_entry_in_the_audit_log
                 a_reference_is_shared_by_sessions_and_checkouts
                 a_repeat_of_a_checkout_is_known_by_its_key
                 what_a_checkout_said_is_json

@@ -101,6 +101,7 @@ pub(crate) fn checkout(merchant: MerchantId, reference: &str, now: Timestamp) ->
         now,
         history: vec![of_order(&order, "START", now)],
         key_use: None,
+        audit: None,
         order,
     }
 }

@@ -225,12 +225,13 @@ pub trait DisputeStore: Send + Sync {
     /// Disputes of any merchant, newest first, at most `limit`.
     async fn list_disputes(&self, filter: DisputeFilter, limit: u32) -> Result<Vec<Dispute>, StoreError>;
 
-    /// Undecided disputes of these merchants, or of all merchants: first those that wait for an answer, soonest due first; at most `limit`.
+    /// Undecided disputes of these merchants, or of all merchants, at most `limit`: first those that wait for an answer, soonest due first, so that those whose
+    /// time is over lead.
     async fn list_open_disputes(
         &self,
         merchants: Option<Vec<MerchantId>>,
         limit: u32,
-    ) -> Result<Vec<Dispute>, StoreError>;
+    ) -> Result<Vec<AnsweredDispute>, StoreError>;
 
     /// How many disputes are undecided, for each processor and state that has some.
     async fn count_open_disputes(&self) -> Result<Vec<OpenDisputes>, StoreError>;

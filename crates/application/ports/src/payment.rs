@@ -42,6 +42,8 @@ pub struct PrepareAuthorization {
     pub history: Vec<NewHistoryEntry>,
     /// The request's key, if it carried one; answered when the operation's outcome, or that it is not known yet, is written.
     pub key_use: Option<KeyUse>,
+    /// The entry of the audit log, where a command takes up what the processor has had all along.
+    pub audit: Option<NewAuditEntry>,
 }
 
 /// What the merchant said in a server-to-server checkout, kept beside its Order.

@@ -36,6 +36,10 @@ pub struct AuthorizeRequest {
     pub reference: Option<ProcessorReference>,
     /// The Order, for the processor's own records.
     pub order_id: OrderId,
+    /// The merchant's reference of the payment, for the same.
+    pub merchant_reference: String,
+    /// Id of the payment method in the catalogue, for the same.
+    pub payment_method: String,
     /// How much to reserve. Zero verifies the card and charges nothing: where it is stored, or the shopper authenticates anew for a contract.
     pub amount: Amount,
     /// What with.
@@ -289,6 +293,10 @@ pub struct JournalEntry {
     pub authorization: Option<OpId>,
     /// Whether an authorization was paid at once.
     pub captured: bool,
+    /// When it was written.
+    pub at: Timestamp,
+    /// The Order, as it was told.
+    pub order: Option<OrderId>,
 }
 
 /// The journal cannot be read now.

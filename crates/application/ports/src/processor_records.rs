@@ -58,6 +58,12 @@ pub struct ProcessorRecord {
     pub order: Option<OrderId>,
     /// The merchant, as it was told.
     pub merchant: Option<MerchantId>,
+    /// The merchant's reference, as it was told.
+    pub merchant_reference: Option<String>,
+    /// Id of the payment method in the catalogue, as it was told.
+    pub payment_method: Option<String>,
+    /// The operation by which a payment was captured, where nothing was taken at once; `None` also where that was done by hand.
+    pub capture: Option<OpId>,
     /// What it came to.
     pub money: RecordedMoney,
 }

@@ -51,6 +51,8 @@ coded_enum! {
         OrderCancel = "ORDER_CANCEL",
         /// Money of an Order was given back.
         OrderRefund = "ORDER_REFUND",
+        /// What a processor had done for an Order, and this deployment did not know, was taken up.
+        OrderImport = "ORDER_IMPORT",
         /// An Order that was held for review was approved.
         ReviewApprove = "REVIEW_APPROVE",
         /// An Order that was held for review was declined.

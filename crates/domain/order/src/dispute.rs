@@ -76,6 +76,8 @@ coded_enum! {
         Opened = "OPENED",
         /// Evidence was handed in.
         EvidenceHandedIn = "EVIDENCE_HANDED_IN",
+        /// The bank's inquiry that was answered became a chargeback, which has to be answered too.
+        Escalated = "ESCALATED",
         /// The merchant accepted it.
         Accepted = "ACCEPTED",
         /// Decided for the merchant.
@@ -123,6 +125,7 @@ pub const DISPUTE_TRANSITIONS: &[DisputeTransition] = {
         row(Some(NeedsResponse), T::Accepted, Accepted, DisputeClosed),
         row(Some(NeedsResponse), T::Won, Won, DisputeClosed),
         row(Some(NeedsResponse), T::Lost, Lost, DisputeClosed),
+        row(Some(UnderReview), T::Escalated, NeedsResponse, DisputeUpdated),
         row(Some(UnderReview), T::Won, Won, DisputeClosed),
         row(Some(UnderReview), T::Lost, Lost, DisputeClosed),
     ]

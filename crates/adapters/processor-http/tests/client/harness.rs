@@ -94,6 +94,8 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
     let return_url = Some("https://shop.example/back".to_owned());
     AuthorizeRequest {
         processor: None,
+        merchant_reference: "order-1".to_owned(),
+        payment_method: "VISA".to_owned(),
         payment_reference: None,
         key,
         merchant_id: merchant(),

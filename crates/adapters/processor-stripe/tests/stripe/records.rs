@@ -37,11 +37,12 @@ impl Stripe {
         asked
     }
 
-    async fn capture(&self, of: &AuthorizeRequest, minor: i64) {
+    async fn capture(&self, of: &AuthorizeRequest, minor: i64) -> OpId {
         let AuthorizeRequest { merchant_id, key: authorization, .. } = *of;
-        let (reference, amount) = (of.reference.clone(), eur(minor));
-        let capture = CaptureRequest { processor: None, key: key(), merchant_id, authorization, reference, amount };
-        assert!(matches!(self.processor.capture(capture).await, ProcessorReply::Approved { .. }));
+        let (reference, amount, capture) = (of.reference.clone(), eur(minor), key());
+        let asked = CaptureRequest { processor: None, key: capture, merchant_id, authorization, reference, amount };
+        assert!(matches!(self.processor.capture(asked).await, ProcessorReply::Approved { .. }));
+        capture
     }
 
     async fn refund(&self, of: &AuthorizeRequest, minor: i64) -> OpId {
@@ -78,6 +79,8 @@ fn copy(request: &AuthorizeRequest) -> AuthorizeRequest {
         amount: request.amount,
         method_data: PaymentMethodData::Method("IDEAL".to_owned()),
         store: None,
+        merchant_reference: request.merchant_reference.clone(),
+        payment_method: request.payment_method.clone(),
         payment_reference: None,
         return_url: None,
         country: None,
@@ -93,7 +96,7 @@ fn lists_of_the_stand_in_tell_what_each_payment_and_refund_came_to() {
         let visa = "4242424242424242";
         let (reserved, captured, voided) =
             (stripe.reserve(visa).await, stripe.reserve("4000000000005126").await, stripe.reserve(visa).await);
-        stripe.capture(&captured, 7_50).await;
+        let capture = stripe.capture(&captured, 7_50).await;
         let AuthorizeRequest { merchant_id, key: authorization, .. } = voided;
         let reference = voided.reference.clone();
         let void = VoidRequest { processor: None, key: key(), merchant_id, authorization, reference };
@@ -113,6 +116,10 @@ fn lists_of_the_stand_in_tell_what_each_payment_and_refund_came_to() {
         ];
         assert_eq!(told, expected.map(|(asked, money)| (Some(asked.key), Some(asked.order_id), money)));
         assert_eq!(payments[0].merchant, Some(merchant_id));
+        let names = |record: &ProcessorRecord| (record.merchant_reference.clone(), record.payment_method.clone());
+        assert!(payments.iter().all(|one| names(one) == (Some("order-1".to_owned()), Some("VISA".to_owned()))));
+        let captures: Vec<_> = payments.iter().map(|record| record.capture).collect();
+        assert_eq!(captures, [None, Some(capture), None]);
         assert_eq!(Some(payments[0].reference.as_str()), voided.reference.as_ref().map(|reference| reference.as_str()));
         let (refunds, _) = stripe.all_of(RecordList::Refunds, span).await;
         let told: Vec<_> =

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use dropin_kernel::OpId;
+use dropin_access::AuditAction;
+use dropin_kernel::{OpId, OrderId};
 use dropin_order::{Channel, OpState};
 use dropin_ports::{
     AuthorizationPrepared, CheckoutRecord, Inserted, KeyRecord, KeyUse, Payment, PrepareAuthorization, RequestKey,
@@ -12,7 +13,9 @@ use dropin_ports::{
 use crate::Harness;
 use crate::harness::outcome;
 use crate::steps::checkout;
-use crate::values::{VISA, at, checkout_order, fresh, new_session, order_event, posting, terms_with, text};
+use crate::values::{
+    VISA, at, audit_entry, checkout_order, fresh, new_session, order_event, posting, terms_with, text,
+};
 
 fn key_use(prepare: &PrepareAuthorization, digest: u8) -> KeyUse {
     let key = RequestKey { merchant_id: prepare.order.merchant_id, digest: [digest; 32] };
@@ -110,6 +113,39 @@ pub async fn a_checkout_pays_with_a_stashed_card(harness: Arc<Harness>) {
     assert!(matches!(found, AuthorizationPrepared::Done(Some(card)) if card == stash.sealed));
     assert_eq!(harness.stash.peek_stash(&stash.key, at(10)).await, Ok(None));
     assert_eq!(written.map(|table| harness.count(table, "1 = 1")), [1; 6]);
+}
+
+pub async fn an_order_that_is_taken_up_has_its_entry_in_the_audit_log(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let written = ["merchant_reference", "checkout", "purchase_order", "processor_op", "history"];
+    let entries =
+        |order: OrderId| harness.count("audit_log", &format!("action = 'ORDER_IMPORT' AND subject_id = '{order}'"));
+    // Without a checkout's record, under a key and a name that the processor has had all along.
+    let taken_up = |reference: &str| {
+        let prepare = checkout(merchant.id, reference, at(10));
+        let operation = prepare.operation.clone().known_as("pi_1".parse().unwrap());
+        let operation = operation.at_processor("stripe".parse().ok());
+        let audit = Some(audit_entry(AuditAction::OrderImport, Some(merchant.id), prepare.order.id));
+        PrepareAuthorization { checkout: None, operation, audit, ..prepare }
+    };
+    let first = taken_up("lost-1");
+    let (order, operation) = (first.order.clone(), first.operation.clone());
+    let done = harness.payments.prepare_authorization(first.clone()).await.unwrap();
+    assert!(matches!(done, AuthorizationPrepared::Done(None)), "{done:?}");
+    let Payment { operation: read, .. } = harness.payment(operation.id).await;
+    assert_eq!((read.reference, read.processor), (operation.reference, operation.processor));
+    assert_eq!((entries(order.id), harness.payments.find_checkout(order.id).await), (1, Ok(None)));
+    assert_eq!(written.map(|table| harness.count(table, "1 = 1")), [1, 0, 1, 1, 1]);
+    // What is refused leaves no entry, and an entry that cannot be written takes its Order along.
+    let duplicate = taken_up("lost-1");
+    let of_duplicate = duplicate.order.id;
+    assert_duplicate(&harness, duplicate).await;
+    assert_eq!(entries(of_duplicate), 0);
+    let refused = PrepareAuthorization { audit: first.audit, ..taken_up("lost-2") };
+    let of_refused = refused.order.id;
+    let twice = harness.payments.prepare_authorization(refused).await;
+    assert!(matches!(twice, Err(StoreError::Refused(_))), "{twice:?}");
+    assert_eq!(harness.payments.find_order_anywhere(of_refused).await, Ok(None));
 }
 
 pub async fn a_reference_is_shared_by_sessions_and_checkouts(harness: Arc<Harness>) {

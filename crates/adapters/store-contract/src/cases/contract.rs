@@ -51,6 +51,7 @@ fn preparing(order: Order, contract: ContractUse, now: Timestamp) -> PrepareAuth
         now,
         history: vec![of_order(&order, "START", now)],
         key_use: None,
+        audit: None,
         order,
     }
 }

@@ -314,7 +314,7 @@ pub async fn open_disputes_are_listed_and_counted(harness: Arc<Harness>) {
     }
     let listed = async |merchants: Option<Vec<MerchantId>>, limit| {
         let listed = store.list_open_disputes(merchants, limit).await.unwrap();
-        listed.into_iter().map(|dispute| dispute.id).collect::<Vec<_>>()
+        listed.into_iter().map(|one| one.dispute.id).collect::<Vec<_>>()
     };
     assert_eq!(listed(None, 9).await, [ids[2], ids[0], ids[1], ids[3]]);
     assert_eq!(listed(None, 2).await, [ids[2], ids[0]]);

@@ -45,6 +45,11 @@ pub(super) fn of_order(
         .select(DisputeRow::as_select())
         .load(connection)
         .in_table(TABLE)?;
+    with_pending(connection, rows)
+}
+
+/// The disputes, each with whether an answer to it is on its way.
+fn with_pending(connection: &mut AnyConnection, rows: Vec<DisputeRow>) -> Result<Vec<AnsweredDispute>, Fault> {
     let disputes = rows.into_iter().map(DisputeRow::restore).collect::<Result<Vec<Dispute>, Fault>>()?;
     let ids: Vec<Id> = disputes.iter().map(|dispute| Id(dispute.id.uuid())).collect();
     let answered: Vec<Id> = dispute_answer::table
@@ -134,7 +139,7 @@ pub(super) fn open(
     connection: &mut AnyConnection,
     merchants: Option<&[MerchantId]>,
     limit: u32,
-) -> Result<Vec<Dispute>, Fault> {
+) -> Result<Vec<AnsweredDispute>, Fault> {
     let mut query = dispute::table
         .filter(sql::<Bool>(UNDECIDED))
         // Those that wait for an answer come first by their state's name.
@@ -147,7 +152,7 @@ pub(super) fn open(
         query = query.filter(dispute::merchant_id.eq_any(merchants));
     }
     let rows: Vec<DisputeRow> = query.load(connection).in_table(TABLE)?;
-    rows.into_iter().map(DisputeRow::restore).collect()
+    with_pending(connection, rows)
 }
 
 pub(super) fn count_open(connection: &mut AnyConnection) -> Result<Vec<OpenDisputes>, Fault> {

@@ -67,7 +67,7 @@ impl DisputeStore for Store {
         &self,
         merchants: Option<Vec<MerchantId>>,
         limit: u32,
-    ) -> Result<Vec<Dispute>, StoreError> {
+    ) -> Result<Vec<AnsweredDispute>, StoreError> {
         self.read(move |connection| find::open(connection, merchants.as_deref(), limit)).await
     }
 

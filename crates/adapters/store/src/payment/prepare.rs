@@ -13,7 +13,7 @@ use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::session::{apply_state, take_checkout_reference};
 use crate::worker_pool::{Batchable, TxOutcome, Work};
-use crate::{append_only, contract, idempotency, postgres, stash};
+use crate::{audit_log, contract, idempotency, postgres, stash};
 
 /// No two open transfers of a merchant have the same reference.
 const OPEN_TRANSFER: &str = "purchase_order_open_transfer_key";
@@ -33,8 +33,18 @@ pub(crate) struct EligiblePreparation<'a> {
 impl Preparation {
     fn batch_eligible(&self, batch_index: usize) -> Option<EligiblePreparation<'_>> {
         // All fields are named, so that a new one is thought of here.
-        let PrepareAuthorization { session, order, checkout, contract, operation, stash, now: _, history: _, key_use } =
-            &self.0;
+        let PrepareAuthorization {
+            session,
+            order,
+            checkout,
+            contract,
+            operation,
+            stash,
+            now: _,
+            history: _,
+            key_use,
+            audit,
+        } = &self.0;
         let change = session.as_ref()?;
         let pays = change.next.revision == change.expected.next()
             && change.next.state.kind() == SessionStateKind::Processing
@@ -44,8 +54,8 @@ impl Preparation {
             && order.attempt_id == change.next.state.attempt();
         let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id && operation.refund.is_none();
         let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
-        let eligible =
-            pays && asks && own && is_fresh(order) && checkout.is_none() && contract.is_none() && key_use.is_none();
+        let alone = checkout.is_none() && contract.is_none() && key_use.is_none() && audit.is_none();
+        let eligible = pays && asks && own && is_fresh(order) && alone;
         eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0, session: change })
     }
 }
@@ -162,7 +172,7 @@ fn prepare(
             return Ok(TxOutcome::Rollback(AuthorizationPrepared::StashMissing));
         }
     }
-    append_only::append_history_all(connection, &prepare.history)?;
+    audit_log::append_with_history(connection, &prepare.history, prepare.audit.as_ref())?;
     Ok(TxOutcome::Commit(AuthorizationPrepared::Done(card)))
 }
 

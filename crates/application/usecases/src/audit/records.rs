@@ -196,7 +196,7 @@ impl RecordAudit {
             for (key, record) in some {
                 // One that was begun while the Orders were read is here.
                 if !found.iter().any(|placed| placed.operation.id == *key) {
-                    let why = "and nothing here asked for it. Was the database restored from a backup? Void or refund it at the processor, or book it by hand: nobody here can";
+                    let why = "and nothing here asked for it. Was the database restored from a backup? `dropin ledger import` takes it up";
                     report.add(self.unknown(record, why));
                 }
             }
@@ -209,7 +209,7 @@ impl RecordAudit {
     }
 
     fn unknown(&self, record: &ProcessorRecord, why: &str) -> Finding {
-        let ProcessorRecord { reference, created_at, operation, order, merchant, money: done } = record;
+        let ProcessorRecord { reference, created_at, operation, order, merchant, money: done, .. } = record;
         let amount = done.amount().map(money).unwrap_or_default();
         let merchant = merchant.map(|merchant| format!(", merchant {merchant}")).unwrap_or_default();
         let words =

@@ -87,6 +87,11 @@ impl<'a> Draft<'a> {
             (NeedsResponse, Accepted) => self.moved(DisputeTrigger::Accepted),
             (NeedsResponse | UnderReview, Won) => self.moved(DisputeTrigger::Won),
             (NeedsResponse, Lost) | (UnderReview, Lost | Accepted) => self.moved(DisputeTrigger::Lost),
+            // A bank's inquiry became a chargeback after it was answered. What was read before that answer was given has the due time of before.
+            (UnderReview, NeedsResponse) if reported.due_at.is_some() && reported.due_at != self.dispute.due_at => {
+                self.dispute.due_at = reported.due_at;
+                self.moved(DisputeTrigger::Escalated)
+            }
             // Some call lost what was accepted.
             (UnderReview, NeedsResponse | UnderReview) | (Accepted, Lost) => Ok(()),
             (decided, other) => {

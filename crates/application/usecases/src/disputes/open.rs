@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use async_trait::async_trait;
 use dropin_kernel::MerchantId;
-use dropin_order::{Dispute, DisputeState};
-use dropin_ports::{Metric, MetricSample, MetricSource, OpenDisputes, StoreError};
+use dropin_order::DisputeState;
+use dropin_ports::{AnsweredDispute, Metric, MetricSample, MetricSource, OpenDisputes, StoreError};
 
 use super::Disputes;
 
@@ -14,7 +14,11 @@ impl Disputes {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list_open(&self, merchants: Option<Vec<MerchantId>>, limit: u32) -> Result<Vec<Dispute>, StoreError> {
+    pub async fn list_open(
+        &self,
+        merchants: Option<Vec<MerchantId>>,
+        limit: u32,
+    ) -> Result<Vec<AnsweredDispute>, StoreError> {
         self.store.list_open_disputes(merchants, limit).await
     }
 

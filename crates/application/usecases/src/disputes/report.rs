@@ -189,10 +189,12 @@ impl Disputes {
         let Some(found) = self.store.find_dispute(id).await? else { return Ok(()) };
         match processor.api.read_dispute(&found.dispute.reference).await {
             Ok(reported) => {
-                if (found.dispute.state, reported.state) == (DisputeState::UnderReview, DisputeState::NeedsResponse) {
+                let is_behind =
+                    (found.dispute.state, reported.state) == (DisputeState::UnderReview, DisputeState::NeedsResponse);
+                if is_behind && reported.due_at.is_none_or(|due| found.dispute.due_at == Some(due)) {
                     log::error!(
                         dispute:% = id, reference = reported.reference.as_str();
-                        "a dispute that was answered has to be answered once more, as after an inquiry that became a chargeback: answer it at the processor"
+                        "a dispute that was answered has to be answered once more, and not until another time: answer it at the processor"
                     );
                 }
                 self.follow(id, &reported).await?;

@@ -198,6 +198,7 @@ impl AuthorizationFlow<'_> {
             now,
             history,
             key_use,
+            audit: None,
         };
         Ok(match self.payments.store.prepare_authorization(prepare).await? {
             AuthorizationPrepared::Done(sealed) => PrepareOutcome::Prepared(Box::new(Prepared {

@@ -293,6 +293,7 @@ async fn damaged(world: &World) -> OrderId {
         now,
         history: Vec::new(),
         key_use: None,
+        audit: None,
     };
     assert!(matches!(world.store.prepare_authorization(prepare).await, Ok(AuthorizationPrepared::Done(None))));
     order.id

@@ -440,10 +440,29 @@ async fn an_inquiry_that_becomes_a_chargeback_is_answered_until_its_new_due_time
     scene.look_after(8 * DAY).await;
     assert_eq!(scene.of(order).await, [dispute], "told again, it changes nothing");
     assert_eq!(scene.answer(order, id, DisputeResponse::Evidence(evidence())).await, Ok(false));
-    // Once it is answered the processor's word is not taken back here: its log line says that somebody has to answer there.
+    // What the processor said before it had the answer changes nothing.
     scene.look_after(DAY).await;
     assert_eq!((scene.state(id).await, scene.ledger(order).await), (DisputeState::UnderReview, [600, 400, 0]));
     assert_eq!(scene.events().await, ["DISPUTE_UPDATED"]);
+}
+
+#[tokio::test]
+async fn an_inquiry_that_was_answered_and_becomes_a_chargeback_is_answered_once_more() {
+    let scene = Scene::new().await;
+    let (order, id) = scene.disputed(400).await;
+    assert_eq!(scene.answer(order, id, DisputeResponse::Evidence(evidence())).await, Ok(false));
+    assert_eq!(scene.events().await, ["DISPUTE_OPENED", "DISPUTE_UPDATED"]);
+    // It needs a response again, until another time.
+    let due_at = Some(scene.world.now().plus(20 * DAY));
+    scene.bank.listed.lock().unwrap()[0].due_at = due_at;
+    scene.look_after(SECOND).await;
+    let dispute = scene.of(order).await.remove(0);
+    assert_eq!((dispute.state, dispute.due_at), (DisputeState::NeedsResponse, due_at));
+    assert_eq!((scene.events().await, scene.ledger(order).await), (vec!["DISPUTE_UPDATED".to_owned()], [600, 400, 0]));
+    scene.look_after(DAY).await;
+    assert_eq!(scene.of(order).await, [dispute], "told again, it changes nothing");
+    assert_eq!(scene.answer(order, id, DisputeResponse::Evidence(evidence())).await, Ok(false));
+    assert_eq!((scene.state(id).await, scene.bank.told()), (DisputeState::UnderReview, 2));
 }
 
 #[tokio::test]

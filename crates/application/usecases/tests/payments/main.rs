@@ -15,6 +15,7 @@ mod endings;
 mod exemptions;
 mod fault;
 mod guarantees;
+mod import;
 mod model;
 mod outside_score;
 mod own_methods;

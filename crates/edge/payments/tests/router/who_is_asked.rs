@@ -54,6 +54,8 @@ async fn store(router: &ProcessorRouter, processor: &str) -> StoredCredential {
         amount: amount(),
         method_data: card(),
         store: Some(ContractKind::Recurring),
+        merchant_reference: "order-1".to_owned(),
+        payment_method: "VISA".to_owned(),
         payment_reference: None,
         return_url: None,
         country: None,

@@ -83,6 +83,8 @@ impl OrderLifecycle {
             amount,
             authorization: operation.authorization,
             captured: false,
+            at: NOW,
+            order: Some(self.order.id),
         };
         self.journal.push(entry);
     }

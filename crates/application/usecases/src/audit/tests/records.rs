@@ -72,7 +72,17 @@ impl Lists {
 }
 
 fn record(operation: Option<OpId>, money: RecordedMoney) -> ProcessorRecord {
-    ProcessorRecord { reference: "pi_1".to_owned(), created_at: NOW, operation, order: None, merchant: None, money }
+    ProcessorRecord {
+        reference: "pi_1".to_owned(),
+        created_at: NOW,
+        operation,
+        order: None,
+        merchant: None,
+        merchant_reference: None,
+        payment_method: None,
+        capture: None,
+        money,
+    }
 }
 
 async fn verify(lifecycles: &[OrderLifecycle], lists: &Lists) -> Result<Report, AuditError> {

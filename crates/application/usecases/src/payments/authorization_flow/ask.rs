@@ -78,6 +78,8 @@ impl AuthorizationFlow<'_> {
             merchant_id: order.merchant_id,
             reference: None,
             order_id: order.id,
+            merchant_reference: order.merchant_reference.clone(),
+            payment_method: order.payment_method.clone(),
             amount: operation.amount,
             method_data,
             store: prepared.payment.contract.as_ref().filter(|_| !prepared.payment.is_charge).map(|one| one.kind),

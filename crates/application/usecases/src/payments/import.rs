@@ -1,0 +1,359 @@
+//! Taking up what a processor has done and this deployment does not know, after an old backup was put back (docs/SPECIFICATION.md#ledger-import).
+//!
+//! What is missing is written down as it was before the processor was asked, under the key that the processor knows, and then asked about like anything
+//! whose outcome is open. So everything that follows from an outcome follows here, too, and nothing is asked for that could move money.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use dropin_access::AuditAction;
+use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId, RefundId};
+use dropin_money::Amount;
+use dropin_order::{
+    CapturePlan, NewOrder, OpKind, OpState, Operation, Order, OrderState, OrderTrigger, Refund, RefundState,
+};
+use dropin_ports::{
+    AccessStore, Acting, AuditStore, AuthorizationPrepared, ChangeOrder, NewHistoryEntry, OperationQuery, OrderChanged,
+    PrepareAuthorization, ProcessorRecord, ProcessorRecords, ProcessorRecordsUnavailable, ProcessorReply, RecordList,
+    RecordSpan, StatusReply, StoreError, Subject,
+};
+
+use super::capture::change;
+use super::{MAX_CAS_RETRIES, Payments, busy, corrupt};
+use crate::audit_log::refund_document;
+
+/// Keys that are looked up at once.
+const MAX_KEYS: usize = 1_000;
+
+/// Something that a processor has done and that is not here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingRecord {
+    /// What was asked for.
+    pub kind: OpKind,
+    /// The key under which it was.
+    pub operation: OpId,
+    /// The payment or the refund, as the processor's list has it.
+    pub record: ProcessorRecord,
+}
+
+/// What a person says of a payment that its processor's list does not say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MissingNames {
+    /// The merchant.
+    pub merchant: Option<MerchantId>,
+    /// The merchant's reference; goes before the list's, for one that is taken.
+    pub reference: Option<String>,
+    /// Id of the payment method in the catalogue; goes before the list's.
+    pub method: Option<String>,
+}
+
+/// A member of [`MissingNames`] that is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingName {
+    /// The merchant.
+    Merchant,
+    /// The merchant's reference.
+    Reference,
+    /// The payment method.
+    Method,
+}
+
+/// Why something was not taken up. Nothing was written, and it can be tried again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportRefused {
+    /// The processor's list does not say it, and nobody did.
+    #[error("the processor's list does not say whose it is, or under which reference or method")]
+    Unnamed(MissingName),
+    /// The list does not say which Order it is of.
+    #[error("the processor's list does not say of which Order it is")]
+    NoOrder,
+    /// The merchant is not here.
+    #[error("there is no merchant {0} here: create it from a newer backup first")]
+    NoMerchant(MerchantId),
+    /// The Order of a capture or a refund is not here.
+    #[error("there is no Order {0} here: take up its authorization first")]
+    OrderMissing(OrderId),
+    /// A Session, an Order or a contract of the merchant has the reference.
+    #[error("the merchant's reference {0} is taken here")]
+    ReferenceTaken(String),
+    /// Asked about the key, the processor says that it holds no money under it.
+    #[error("asked about it, the processor says that it holds nothing")]
+    NothingHeld,
+    /// The processor does not answer.
+    #[error("the processor did not say what became of it: {0}")]
+    Unanswered(String),
+    /// The Order is in a state that has no place for it.
+    #[error("the Order is {} here", .0.as_str())]
+    WrongState(OrderState),
+    /// It is more than is left of the Order's money.
+    #[error("{0} {currency} is more than is left of the Order here", currency = .0.currency())]
+    Exceeds(Amount),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why what is missing cannot be told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MissingUnknown {
+    /// Ours cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The processor's cannot be read.
+    #[error(transparent)]
+    Records(#[from] ProcessorRecordsUnavailable),
+}
+
+/// Takes up what a processor has and this deployment does not know.
+#[derive(Clone)]
+pub struct RecordImport {
+    /// Orders, and the processors.
+    pub payments: Payments,
+    /// Tells which keys are known.
+    pub audit: Arc<dyn AuditStore>,
+    /// Tells which merchants there are.
+    pub access: Arc<dyn AccessStore>,
+    /// The processor's lists.
+    pub records: Arc<dyn ProcessorRecords>,
+    /// The processor.
+    pub processor: ProcessorId,
+}
+
+impl RecordImport {
+    /// What was created at the processor in the span, holds or moved money, and is not here: in the order in which it can be taken up.
+    ///
+    /// # Errors
+    /// [`MissingUnknown`].
+    pub async fn find_missing(&self, span: RecordSpan) -> Result<Vec<MissingRecord>, MissingUnknown> {
+        let mut all = Vec::new();
+        for (list, kind) in [(RecordList::Payments, OpKind::Authorize), (RecordList::Refunds, OpKind::Refund)] {
+            for record in self.read(list, span).await? {
+                let Some(operation) = record.operation.filter(|_| record.money.amount().is_some()) else { continue };
+                let capture = record.capture.filter(|_| kind == OpKind::Authorize);
+                all.push(MissingRecord { kind, operation, record: record.clone() });
+                all.extend(capture.map(|operation| MissingRecord { kind: OpKind::Capture, operation, record }));
+            }
+        }
+        let mut known = BTreeSet::new();
+        for some in all.chunks(MAX_KEYS) {
+            let found = self.audit.find_operations(some.iter().map(|one| one.operation).collect()).await?;
+            known.extend(found.into_iter().map(|placed| placed.operation.id));
+        }
+        all.retain(|one| !known.contains(&one.operation));
+        Ok(all)
+    }
+
+    async fn read(
+        &self,
+        list: RecordList,
+        span: RecordSpan,
+    ) -> Result<Vec<ProcessorRecord>, ProcessorRecordsUnavailable> {
+        let (mut all, mut next) = (Vec::new(), None::<String>);
+        loop {
+            let page = self.records.list_records(list, span, next.as_deref()).await?;
+            all.extend(page.records);
+            if page.next.is_some() && page.next == next {
+                return Err(ProcessorRecordsUnavailable("its pages do not go forward".to_owned()));
+            }
+            next = page.next;
+            if next.is_none() {
+                all.retain(|record| (span.from..span.until).contains(&record.created_at));
+                return Ok(all);
+            }
+        }
+    }
+
+    /// Takes one up; the Order as it stands then. While its outcome cannot be learned, the settler asks on.
+    ///
+    /// # Errors
+    /// [`ImportRefused`].
+    pub async fn take_up(
+        &self,
+        missing: &MissingRecord,
+        names: &MissingNames,
+        by: &Acting,
+    ) -> Result<Order, ImportRefused> {
+        let id = missing.record.order.ok_or(ImportRefused::NoOrder)?;
+        if missing.kind == OpKind::Authorize {
+            self.begin_order(id, missing, names, by).await?;
+        } else {
+            self.begin_operation(id, missing, by).await?;
+        }
+        self.payments.poll_processor(missing.operation).await?;
+        let found = self.payments.store.find_order_anywhere(id).await?;
+        found.map(|(order, _session)| order).ok_or_else(|| corrupt("an Order that was just written is gone").into())
+    }
+
+    /// Writes the Order of an authorization down, under the merchant's reference, so that nothing is charged under that again.
+    async fn begin_order(
+        &self,
+        id: OrderId,
+        missing: &MissingRecord,
+        names: &MissingNames,
+        by: &Acting,
+    ) -> Result<(), ImportRefused> {
+        let MissingRecord { operation: key, record, .. } = missing;
+        let unnamed = ImportRefused::Unnamed;
+        let merchant_id = record.merchant.or(names.merchant).ok_or(unnamed(MissingName::Merchant))?;
+        let merchant_reference = names.reference.as_ref().or(record.merchant_reference.as_ref());
+        let merchant_reference = merchant_reference.ok_or(unnamed(MissingName::Reference))?.clone();
+        let payment_method = names.method.as_ref().or(record.payment_method.as_ref());
+        let payment_method = payment_method.ok_or(unnamed(MissingName::Method))?.clone();
+        if self.access.find_merchant(merchant_id).await?.is_none() {
+            return Err(ImportRefused::NoMerchant(merchant_id));
+        }
+        let total = self.reserved(*key, merchant_id, record).await?;
+        let now = self.payments.clock.now();
+        let new = NewOrder {
+            id,
+            merchant_id,
+            session_id: None,
+            attempt_id: None,
+            merchant_reference: merchant_reference.clone(),
+            total,
+            auto_capture: false,
+            payment_method,
+            return_url: None,
+        };
+        let order = Order::start(new, record.created_at);
+        let operation = Operation::authorize(*key, id, total, record.created_at, now.plus(self.payments.timing.lease));
+        let operation = operation.at_processor(Some(self.processor.clone()));
+        let operation = match record.reference.parse() {
+            Ok(reference) => operation.known_as(reference),
+            Err(_none_that_could_be_asked_by) => operation,
+        };
+        let history = NewHistoryEntry {
+            merchant_id,
+            subject: Subject::Order(id),
+            actor: by.actor.clone(),
+            what: OrderTrigger::Start.as_str(),
+            at: now,
+            before: None,
+            after: order.state.as_str(),
+        };
+        let audit = self.payments.order_entry(by, AuditAction::OrderImport, &order);
+        let prepare = PrepareAuthorization {
+            session: None,
+            checkout: None,
+            contract: None,
+            operation,
+            stash: None,
+            now,
+            history: vec![history],
+            key_use: None,
+            audit: Some(audit),
+            order,
+        };
+        match self.payments.store.prepare_authorization(prepare).await? {
+            AuthorizationPrepared::Done(_no_card) => Ok(()),
+            AuthorizationPrepared::DuplicateReference => Err(ImportRefused::ReferenceTaken(merchant_reference)),
+            _ => Err(corrupt("an Order without Session, contract and card was not written").into()),
+        }
+    }
+
+    /// How much the processor says was approved under the key: what a list says may be the rest of it.
+    async fn reserved(
+        &self,
+        key: OpId,
+        merchant_id: MerchantId,
+        record: &ProcessorRecord,
+    ) -> Result<Amount, ImportRefused> {
+        let question = OperationQuery {
+            key,
+            processor: Some(self.processor.clone()),
+            merchant_id,
+            kind: OpKind::Authorize,
+            reference: record.reference.parse().ok(),
+        };
+        match self.payments.processor.status(question).await {
+            StatusReply::Known(ProcessorReply::Approved { amount: Some(amount), .. }) if !amount.is_zero() => {
+                Ok(amount)
+            }
+            StatusReply::Known(ProcessorReply::Unknown { why }) | StatusReply::Unreachable { why } => {
+                Err(ImportRefused::Unanswered(why))
+            }
+            StatusReply::Known(_) | StatusReply::Absent => Err(ImportRefused::NothingHeld),
+        }
+    }
+
+    /// Writes a capture or a refund down of an Order that is here.
+    async fn begin_operation(&self, id: OrderId, missing: &MissingRecord, by: &Acting) -> Result<(), ImportRefused> {
+        let amount = *missing.record.money.amount().ok_or(ImportRefused::NothingHeld)?;
+        for round in 0..MAX_CAS_RETRIES {
+            self.payments.backoff(round).await;
+            let found = self.payments.store.find_order_anywhere(id).await?;
+            let (order, _session) = found.ok_or(ImportRefused::OrderMissing(id))?;
+            let authorization = self.payments.authorization_of(&order).await?;
+            if authorization.state != OpState::Approved {
+                return Err(ImportRefused::WrongState(order.state));
+            }
+            let change = match missing.kind {
+                OpKind::Capture => self.capture(&order, &authorization, missing.operation, &amount, by)?,
+                OpKind::Refund => self.refund(&order, &authorization, missing, &amount, by)?,
+                OpKind::Authorize | OpKind::Void => return Err(corrupt("it is neither a capture nor a refund").into()),
+            };
+            match self.payments.store.change_order(change).await? {
+                OrderChanged::Done => return Ok(()),
+                OrderChanged::Stale => {}
+                OrderChanged::KeyTaken | OrderChanged::DuplicateRefund => {
+                    return Err(ImportRefused::ReferenceTaken(missing.record.reference.clone()));
+                }
+            }
+        }
+        Err(busy("taken up").into())
+    }
+
+    fn capture(
+        &self,
+        order: &Order,
+        authorization: &Operation,
+        key: OpId,
+        amount: &Amount,
+        by: &Acting,
+    ) -> Result<ChangeOrder, ImportRefused> {
+        let now = self.payments.clock.now();
+        let Ok(CapturePlan::Ask { step, amount }) = order.plan_capture(Some(amount), now) else {
+            return Err(ImportRefused::WrongState(order.state));
+        };
+        let operation = authorization.capture(key, amount, now, now.plus(self.payments.timing.lease));
+        let change = change(order, &by.actor, *step, Some(operation), None);
+        Ok(self.payments.audited(change, by, AuditAction::OrderImport, order))
+    }
+
+    /// Its RefundReference is the processor's own id of it: what the merchant called it is not known any more.
+    fn refund(
+        &self,
+        order: &Order,
+        authorization: &Operation,
+        missing: &MissingRecord,
+        amount: &Amount,
+        by: &Acting,
+    ) -> Result<ChangeOrder, ImportRefused> {
+        let now = self.payments.clock.now();
+        if order.state != OrderState::Processed {
+            return Err(ImportRefused::WrongState(order.state));
+        }
+        let (step, amount) =
+            order.plan_refund(Some(amount), now).map_err(|_more_than_left| ImportRefused::Exceeds(*amount))?;
+        let refund = Refund {
+            id: RefundId::new(self.payments.ids.ordered()),
+            order_id: order.id,
+            merchant_id: order.merchant_id,
+            reference: missing.record.reference.clone(),
+            amount,
+            settlement: None,
+            description: None,
+            state: RefundState::InProgress,
+            created_at: missing.record.created_at,
+            updated_at: now,
+        };
+        let due_at = now.plus(self.payments.timing.lease);
+        let operation = authorization.refund(missing.operation, refund.id, amount, now, due_at);
+        let mut change = change(order, &by.actor, step, Some(operation), None);
+        let after = refund_document(&change.order.next, &refund).finish();
+        change.refund = Some(refund);
+        let entry = self.payments.order_entry(by, AuditAction::OrderImport, order);
+        change.audit = Some(entry.with_after(after));
+        Ok(change)
+    }
+}

@@ -1,0 +1,195 @@
+//! What a processor has and is not here is taken up: it leads to what it would have led to, and asks for no money.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
+use dropin_order::{OpKind, OrderState};
+use dropin_ports::{
+    Acting, Actor, OrderName, PaymentStore, ProcessorRecord, ProcessorRecordPage, ProcessorRecords,
+    ProcessorRecordsUnavailable, RecordList, RecordSpan, RecordedMoney, StatusReply,
+};
+use dropin_store_contract::fresh;
+use dropin_usecases::payments::{ImportRefused, MissingName, MissingNames, MissingRecord, RecordImport};
+
+use crate::script::{approved, declined, unclear};
+use crate::world::{World, usd};
+
+#[derive(Default)]
+struct Lists {
+    payments: Mutex<Vec<ProcessorRecord>>,
+    refunds: Mutex<Vec<ProcessorRecord>>,
+}
+
+#[async_trait]
+impl ProcessorRecords for Lists {
+    async fn list_records(
+        &self,
+        list: RecordList,
+        _span: RecordSpan,
+        _next: Option<&str>,
+    ) -> Result<ProcessorRecordPage, ProcessorRecordsUnavailable> {
+        let all = match list {
+            RecordList::Payments => &self.payments,
+            RecordList::Refunds => &self.refunds,
+        };
+        Ok(ProcessorRecordPage { records: all.lock().unwrap().clone(), next: None })
+    }
+}
+
+struct Scene {
+    world: World,
+    lists: Arc<Lists>,
+    import: RecordImport,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let (world, lists) = (World::new().await, Arc::new(Lists::default()));
+        let store = Arc::new(world.store.clone());
+        let import = RecordImport {
+            payments: world.payments.clone(),
+            audit: store.clone(),
+            access: store,
+            records: lists.clone(),
+            processor: "stripe".parse().unwrap(),
+        };
+        Self { world, lists, import }
+    }
+
+    /// A payment that nobody here asked for.
+    fn payment(&self, money: RecordedMoney, capture: Option<OpId>) -> ProcessorRecord {
+        ProcessorRecord {
+            reference: "pi_1".to_owned(),
+            created_at: self.world.now(),
+            operation: Some(OpId::new(fresh())),
+            order: Some(OrderId::new(fresh())),
+            merchant: Some(self.world.caller.merchant.id),
+            merchant_reference: Some(format!("lost-{}", fresh())),
+            payment_method: Some("VISA".to_owned()),
+            capture,
+            money,
+        }
+    }
+
+    fn list(&self, payment: &ProcessorRecord) {
+        self.lists.payments.lock().unwrap().push(payment.clone());
+    }
+
+    async fn missing(&self) -> Vec<MissingRecord> {
+        let (from, until) = (Timestamp::from_micros(0), self.world.now().plus(std::time::Duration::from_secs(1)));
+        self.import.find_missing(RecordSpan { from, until }).await.unwrap()
+    }
+
+    async fn take_up(&self, missing: &MissingRecord, names: &MissingNames) -> Result<OrderState, ImportRefused> {
+        let by = Acting::new(Actor::CommandLine("ada".to_owned()), None);
+        self.import.take_up(missing, names, &by).await.map(|order| order.state)
+    }
+}
+
+#[tokio::test]
+async fn what_was_captured_and_refunded_is_taken_up_in_its_steps() {
+    let scene = Scene::new().await;
+    let payment = scene.payment(RecordedMoney::Captured(usd(600)), Some(OpId::new(fresh())));
+    let money = RecordedMoney::Refunded(usd(250));
+    let refund = ProcessorRecord {
+        reference: "re_1".to_owned(),
+        operation: Some(OpId::new(fresh())),
+        capture: None,
+        money,
+        ..payment.clone()
+    };
+    let by_hand = ProcessorRecord { operation: None, ..refund.clone() };
+    let failed = ProcessorRecord { operation: Some(OpId::new(fresh())), money: RecordedMoney::None, ..refund.clone() };
+    scene.list(&payment);
+    scene.lists.refunds.lock().unwrap().extend([refund, by_hand, failed]);
+    let missing = scene.missing().await;
+    let kinds: Vec<_> = missing.iter().map(|one| one.kind).collect();
+    assert_eq!(kinds, [OpKind::Authorize, OpKind::Capture, OpKind::Refund]);
+    // Ten were reserved, six taken: that is asked, and found out once more when it is written down.
+    let script = &scene.world.script;
+    (0..2).for_each(|_| script.know(approved(&usd(1_000))));
+    script.know(approved(&usd(600)));
+    script.know(approved(&usd(250)));
+    let mut states = Vec::new();
+    for one in &missing {
+        states.push(scene.take_up(one, &MissingNames::default()).await.unwrap().as_str());
+    }
+    assert_eq!(states, ["PAYMENT_AUTHORIZED", "PROCESSED", "PROCESSED"]);
+    let merchant = scene.world.caller.merchant.id;
+    let name = OrderName::Reference(payment.merchant_reference.unwrap());
+    let order = scene.world.store.find_order(merchant, &name).await.unwrap().unwrap();
+    assert_eq!((order.id, order.created_at), (payment.order.unwrap(), payment.created_at));
+    let amounts = &order.amounts;
+    assert_eq!(
+        (amounts.total_authorized(), amounts.captured(), amounts.refunded()),
+        (&usd(1_000), &usd(600), &usd(250))
+    );
+    let found = scene.world.store.find_refund_by_reference(order.id, "re_1").await.unwrap().unwrap();
+    assert_eq!(found.amount, usd(250));
+    assert_eq!(scene.world.events().await, ["ORDER_AUTHORIZED", "ORDER_PROCESSED", "REFUND_SUCCEEDED"]);
+    for kind in [OpKind::Authorize, OpKind::Capture, OpKind::Void, OpKind::Refund] {
+        assert_eq!(scene.world.script.asked(kind), [], "{kind:?}: only asked about");
+    }
+    assert_eq!(scene.missing().await, [], "nothing twice");
+}
+
+#[tokio::test]
+async fn what_cannot_be_taken_up_says_why_and_changes_nothing() {
+    let scene = Scene::new().await;
+    let known = || StatusReply::Known(approved(&usd(1_000)));
+    let reserved = || scene.payment(RecordedMoney::Reserved(usd(1_000)), None);
+    let nobody = MerchantId::new(fresh());
+    let taken = reserved().merchant_reference.unwrap();
+    scene.world.checkout_named(&taken, "PAYPAL", false, None).await;
+    scene.world.events().await;
+    let unnamed = ImportRefused::Unnamed;
+    for (record, said, expected) in [
+        (ProcessorRecord { merchant: None, ..reserved() }, None, unnamed(MissingName::Merchant)),
+        (ProcessorRecord { merchant_reference: None, ..reserved() }, None, unnamed(MissingName::Reference)),
+        (ProcessorRecord { payment_method: None, ..reserved() }, None, unnamed(MissingName::Method)),
+        (ProcessorRecord { order: None, ..reserved() }, None, ImportRefused::NoOrder),
+        (ProcessorRecord { merchant: Some(nobody), ..reserved() }, None, ImportRefused::NoMerchant(nobody)),
+        (reserved(), Some(StatusReply::Absent), ImportRefused::NothingHeld),
+        (reserved(), Some(StatusReply::Known(declined(false))), ImportRefused::NothingHeld),
+        (reserved(), Some(StatusReply::Known(unclear())), ImportRefused::Unanswered("a time-out".to_owned())),
+        (
+            ProcessorRecord { merchant_reference: Some(taken.clone()), ..reserved() },
+            Some(known()),
+            ImportRefused::ReferenceTaken(taken.clone()),
+        ),
+    ] {
+        said.into_iter().for_each(|said| scene.world.script.know_status(said));
+        let operation = record.operation.unwrap();
+        let missing = MissingRecord { kind: OpKind::Authorize, operation, record };
+        let refused = scene.take_up(&missing, &MissingNames::default()).await.unwrap_err();
+        assert_eq!(refused, expected);
+        assert_eq!(scene.world.store.find_payment(operation).await, Ok(None), "{expected}");
+    }
+    let record = ProcessorRecord { money: RecordedMoney::Refunded(usd(1)), ..reserved() };
+    let (operation, order) = (record.operation.unwrap(), record.order.unwrap());
+    let missing = MissingRecord { kind: OpKind::Refund, operation, record };
+    let refused = scene.take_up(&missing, &MissingNames::default()).await.unwrap_err();
+    assert_eq!(refused, ImportRefused::OrderMissing(order));
+    assert_eq!(scene.world.events().await, [""; 0]);
+    // A person names what the list leaves out.
+    let record = ProcessorRecord { merchant: None, merchant_reference: None, payment_method: None, ..reserved() };
+    let names = MissingNames {
+        merchant: Some(scene.world.caller.merchant.id),
+        reference: Some("named".to_owned()),
+        method: Some("VISA".to_owned()),
+    };
+    (0..2).for_each(|_| scene.world.script.know_status(known()));
+    let missing = MissingRecord { kind: OpKind::Authorize, operation: record.operation.unwrap(), record };
+    assert_eq!(scene.take_up(&missing, &names).await, Ok(OrderState::PaymentAuthorized));
+    let record = ProcessorRecord { merchant_reference: Some(taken), ..reserved() };
+    let other = MissingNames { reference: Some("another".to_owned()), ..MissingNames::default() };
+    (0..2).for_each(|_| scene.world.script.know_status(known()));
+    let renamed = MissingRecord { kind: OpKind::Authorize, operation: record.operation.unwrap(), record };
+    assert_eq!(scene.take_up(&renamed, &other).await, Ok(OrderState::PaymentAuthorized));
+    // A refund of what is only reserved has no place.
+    let record = ProcessorRecord { money: RecordedMoney::Refunded(usd(1)), ..missing.record };
+    let missing = MissingRecord { kind: OpKind::Refund, operation: OpId::new(fresh()), record };
+    let refused = scene.take_up(&missing, &names).await;
+    assert_eq!(refused, Err(ImportRefused::WrongState(OrderState::PaymentAuthorized)));
+}

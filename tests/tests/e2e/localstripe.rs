@@ -1,0 +1,73 @@
+//! A deployment whose processor is localstripe: a stand-in for Stripe that others wrote, behind a proxy of ours for what it lacks.
+
+#[path = "../../../crates/adapters/processor-stripe/tests/stripe/localstripe.rs"]
+mod proxied;
+
+use std::time::Duration;
+
+use dropin_tests::{Topology, World, cards, thousandths_of, until};
+use serde_json::{Value, json};
+
+use crate::stripe::{KeyFile, decide};
+use crate::{AUTHORIZED, PAID};
+
+/// localstripe declines it when it is charged.
+const DECLINED: &str = cards::CAPTURE_REFUSED;
+
+/// A shopper's card payments are authorized, captured and refunded at localstripe, and what it has fits our ledger.
+async fn card_payments_at_localstripe(topology: Topology) {
+    let (key, url) = (KeyFile::new(proxied::KEY), format!("http://{}", proxied::start().await));
+    let key = key.path.display().to_string();
+    let settings = [("PROCESSOR", "stripe"), ("PROCESSOR_URL", &url), ("PROCESSOR_KEY_FILE", &key)];
+    let world = World::start_with(topology, &settings).await;
+    let (merchant, receiver) = (&world.merchant, &world.receiver);
+    // Reserved, taken in part later, and given back.
+    let paid = world.authorized(cards::VISA).await;
+    receiver.expect(&paid.session, &AUTHORIZED).await;
+    let captured = merchant.capture(&paid.order, Some("12.50")).await;
+    assert_eq!(captured.status, 200, "{}", captured.text());
+    let refund = merchant.refund(&paid.order, "first", Some("2.50")).await;
+    assert_eq!((refund.status, &refund.json()["State"]), (201, &json!("SUCCEEDED")), "{}", refund.text());
+    receiver.expect(&paid.session, &[&PAID[..], &["REFUND_SUCCEEDED"]].concat()).await;
+    let told = merchant.order_text(&paid.order).await;
+    assert_eq!(["CapturedAmount", "RefundedAmount"].map(|name| thousandths_of(&told, name)), [12_500, 2_500], "{told}");
+    // Declined, then authenticated and taken at once: two attempts of one Session.
+    let session = merchant.create_session(json!({"AutoCapture": true})).await;
+    let declined = world.pay(&session, DECLINED).await;
+    assert_eq!(declined["State"], "CREATED", "{declined}");
+    let completed = decide(&world, &session, &world.pay(&session, cards::CHALLENGED).await, "pay").await;
+    assert_eq!(completed["State"], "COMPLETED", "{completed}");
+    receiver.expect(&session, &PAID).await;
+    // Never taken.
+    let given_up = world.authorized(cards::MASTERCARD).await;
+    assert_eq!(merchant.cancel_order(&given_up.order).await.status, 200);
+    receiver.expect(&given_up.session, &[&AUTHORIZED[..], &["ORDER_CANCELLED"]].concat()).await;
+    let report = compared(&world, &settings).await;
+    assert_eq!((&report["Clean"], &report["Orders"], &report["OpenOperations"]), (&json!(true), &json!(4), &json!(0)));
+    assert_eq!(report["JournalEntries"], 5, "four payments and a refund: {report}");
+    world.finish_at_another_processor().await;
+}
+
+/// What `dropin ledger verify` says of our books and localstripe's lists, once nothing is open.
+async fn compared(world: &World, settings: &[(&str, &str)]) -> Value {
+    let span = ["--from", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z"];
+    let line = [&["ledger", "verify", "--of", "stripe", "--json"], &span[..]].concat();
+    until("nothing is open", Duration::from_secs(10), async || {
+        let said = world.programs.dropin_command(&line).envs(settings.iter().copied()).output().unwrap();
+        let told = String::from_utf8_lossy(&said.stdout);
+        let report: Value =
+            serde_json::from_str(&told).unwrap_or_else(|_| panic!("{told} {}", String::from_utf8_lossy(&said.stderr)));
+        (report["OpenOperations"] == 0).then_some(report)
+    })
+    .await
+}
+
+#[actix_web::test]
+async fn card_payments_at_localstripe_by_all_in_one_on_sqlite() {
+    card_payments_at_localstripe(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn card_payments_at_localstripe_by_every_program_on_postgresql() {
+    card_payments_at_localstripe(Topology::Split).await;
+}
