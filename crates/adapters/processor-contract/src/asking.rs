@@ -46,6 +46,7 @@ pub(crate) fn request(method_data: PaymentMethodData, amount: Amount) -> Authori
         order_id: OrderId::new(Uuid::new_v4()),
         amount,
         method_data,
+        scheme: None,
         store: None,
         payment_reference: None,
         return_url: Some("https://shop.example/back".to_owned()),

@@ -77,6 +77,7 @@ fn copy(request: &AuthorizeRequest) -> AuthorizeRequest {
         order_id: request.order_id,
         amount: request.amount,
         method_data: PaymentMethodData::Method("IDEAL".to_owned()),
+        scheme: None,
         store: None,
         payment_reference: None,
         return_url: None,

@@ -53,6 +53,7 @@ async fn store(router: &ProcessorRouter, processor: &str) -> StoredCredential {
         order_id: OrderId::new(Uuid::new_v4()),
         amount: amount(),
         method_data: card(),
+        scheme: None,
         store: Some(ContractKind::Recurring),
         payment_reference: None,
         return_url: None,
