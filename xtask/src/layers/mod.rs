@@ -39,14 +39,3 @@ pub(crate) fn domain_packages() -> Outcome<Vec<workspace::Package>> {
         |package: &workspace::Package| table.layer_of(&package.folder).is_some_and(|layer| layer.name == "domain");
     Ok(workspace::packages()?.into_iter().filter(is_domain).collect())
 }
-
-#[cfg(test)]
-mod tests {
-    /// The rule itself, so that `cargo test` keeps it too.
-    #[test]
-    fn the_workspace_keeps_its_layers() {
-        if let Err(failure) = super::check() {
-            panic!("{failure}");
-        }
-    }
-}
