@@ -226,10 +226,12 @@ async fn everything_that_moves_money_is_replayed_under_its_key() {
 #[actix_web::test]
 async fn a_co_badged_card_is_paid_by_the_scheme_that_is_named() {
     let api = Api::start().await;
-    let french = json!({"Name": "Ana", "Email": "ana@shop.example", "Address": "1 rue Haute", "City": "Lyon", "Country": "FR"});
+    let french =
+        json!({"Name": "Ana", "Email": "ana@shop.example", "Address": "1 rue Haute", "City": "Lyon", "Country": "FR"});
     for (reference, method, scheme) in [("order-1", "CB", Scheme::CartesBancaires), ("order-2", "VISA", Scheme::Visa)] {
         api.stash(reference, card("4000002500001001")).await;
-        let change = json!({"PaymentMethod": method, "StashId": reference, "ConsumerCurrency": "EUR", "Consumer": french});
+        let change =
+            json!({"PaymentMethod": method, "StashId": reference, "ConsumerCurrency": "EUR", "Consumer": french});
         let paid = api.ask("", &api.cart(reference, change)).await;
         assert_eq!(paid.status, 200, "{}", paid.text);
         assert_eq!(std::mem::take(&mut *api.bank.schemes.lock().unwrap()), [scheme]);

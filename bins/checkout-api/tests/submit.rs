@@ -41,7 +41,8 @@ async fn a_co_badged_card_is_paid_by_the_scheme_that_the_shopper_chose() {
     let api = Api::start().await;
     let pays = async |number: &str, session: &str, stash: &str, method: Option<&str>| {
         api.stash(stash, card(number)).await;
-        let mut body = json!({"Version": 1, "AttemptId": Uuid::new_v4(), "StashId": stash, "DeviceFingerprint": FINGERPRINT});
+        let mut body =
+            json!({"Version": 1, "AttemptId": Uuid::new_v4(), "StashId": stash, "DeviceFingerprint": FINGERPRINT});
         if let Some(method) = method {
             body["PaymentMethod"] = method.into();
         }

@@ -39,7 +39,9 @@ async fn looks_are_tried_on_a_form_that_pays() {
     let demo = Demo::start().await;
     for seen in played(&demo, "looks").await {
         let code = seen["code"].as_str().unwrap();
-        for part in ["/v1/appearance.css\">", "<div id=\"payment\" class=\"dropin-night\">", "--button--border-radius: 3px;"] {
+        for part in
+            ["/v1/appearance.css\">", "<div id=\"payment\" class=\"dropin-night\">", "--button--border-radius: 3px;"]
+        {
             assert!(code.contains(part), "{part} missing in {code}");
         }
     }

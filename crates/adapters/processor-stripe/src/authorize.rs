@@ -40,7 +40,9 @@ impl Confirmation {
         let intent = IntentReference::of(request.reference.as_ref()?)?;
         let mut off_session = false;
         let means = match &request.method_data {
-            PaymentMethodData::Card(card) => Means::Card(payment_method(card, request.scheme, request.country.as_deref())),
+            PaymentMethodData::Card(card) => {
+                Means::Card(payment_method(card, request.scheme, request.country.as_deref()))
+            }
             PaymentMethodData::StoredCredential(payment) => {
                 off_session = payment.mark().initiator() == Initiator::Merchant;
                 let (_customer, method) = payment.credential().expose().split_once('/')?;
@@ -194,7 +196,10 @@ mod tests {
         let preferred = |scheme| {
             let body = payment_method(&card, scheme, Some("FR"));
             let fields = url::form_urlencoded::parse(&body).into_owned();
-            fields.filter(|(name, _)| name == "card[networks][preferred]").map(|(_, network)| network).collect::<Vec<_>>()
+            fields
+                .filter(|(name, _)| name == "card[networks][preferred]")
+                .map(|(_, network)| network)
+                .collect::<Vec<_>>()
         };
         assert_eq!(preferred(Some(Scheme::CartesBancaires)), ["cartes_bancaires"]);
         assert_eq!(preferred(Some(Scheme::Mastercard)), ["mastercard"]);

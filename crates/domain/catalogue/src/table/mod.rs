@@ -163,7 +163,8 @@ mod tests {
     #[test]
     fn the_sandbox_has_what_it_was_promised_to_have() {
         let ids: Vec<_> = methods().filter(|method| method.is_in_sandbox()).map(Method::id).collect();
-        let promised = ["VISA", "MC", "AMEX", "DISC", "JCB", "DINERS", "CB", "PAYPAL", "IDEAL", "PAYLATER", "BANKTRANSFER"];
+        let promised =
+            ["VISA", "MC", "AMEX", "DISC", "JCB", "DINERS", "CB", "PAYPAL", "IDEAL", "PAYLATER", "BANKTRANSFER"];
         assert_eq!(ids, [&promised[..], &["APPLEPAY"]].concat());
     }
 
