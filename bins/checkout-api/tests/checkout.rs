@@ -9,7 +9,7 @@ use common::{Api, card, redirect};
 use dropin_access::{Permission, Permissions};
 use dropin_card::Scheme;
 use dropin_order::DeclineReason;
-use dropin_ports::ProcessorReply;
+use dropin_ports::{PaymentStore as _, ProcessorReply};
 use serde_json::{Value, json};
 
 const NOBODY: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";

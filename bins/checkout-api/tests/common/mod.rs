@@ -151,7 +151,7 @@ pub(crate) struct Api {
     pub(crate) bank: Arc<ProcessorStub>,
     pub(crate) ana: User,
     pub(crate) bob: User,
-    store: Store,
+    pub(crate) store: Store,
     merchants: Merchants,
     stashing: Stashing,
     auth: AuthState,
