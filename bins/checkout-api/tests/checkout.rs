@@ -236,6 +236,6 @@ async fn a_co_badged_card_is_paid_by_the_scheme_that_is_named() {
         assert_eq!(paid.status, 200, "{}", paid.text);
         assert_eq!(std::mem::take(&mut *api.bank.schemes.lock().unwrap()), [scheme]);
         let order = api.store.find_order_anywhere(paid.order().parse().unwrap()).await.unwrap();
-        assert_eq!(order.map(|(order, ..)| order.payment_method).as_deref(), Some(method));
+        assert_eq!(order.map(|(order, ..)| order.payment_method.clone()).as_deref(), Some(method));
     }
 }
