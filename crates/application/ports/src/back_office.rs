@@ -35,6 +35,18 @@ pub struct SearchFilter {
     pub email: Option<String>,
 }
 
+impl SearchFilter {
+    /// Whether an Order or a Session fits, but for its references and its shopper.
+    #[must_use]
+    pub fn fits(&self, merchant: MerchantId, created_at: Timestamp, total: &Amount) -> bool {
+        self.merchants.as_ref().is_none_or(|merchants| merchants.contains(&merchant))
+            && self.currency.is_none_or(|currency| total.currency() == currency)
+            && self.totals.as_ref().is_none_or(|totals| totals.contains(total))
+            && self.since.is_none_or(|since| since <= created_at)
+            && self.until.is_none_or(|until| created_at < until)
+    }
+}
+
 /// How much one search looks at, so that no filter makes it long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SearchBounds {

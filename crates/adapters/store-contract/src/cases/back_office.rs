@@ -1,7 +1,8 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use dropin_card::LastFour;
-use dropin_kernel::{MerchantId, OrderId};
+use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Order, OrderState};
 use dropin_ports::{OrderSearch, SearchBounds, SearchFilter, SessionSearch, Settled};
@@ -133,6 +134,46 @@ pub async fn orders_are_found_by_what_they_are_named_by(harness: Arc<Harness>) {
     assert_eq!(named(&harness, at_address("ada@shop.example")).await, [paid.id]);
     let both = SearchFilter { email: Some("ada@shop.example".to_owned()), ..by(&reference) };
     assert_eq!(named(&harness, both).await, [], "of another reference");
+    the_rest_has_to_fit_too(&harness, &order).await;
+}
+
+/// What is named by its reference is found only where everything else fits.
+async fn the_rest_has_to_fit_too(harness: &Harness, order: &Order) {
+    let (created_at, total) = (order.created_at, order.total);
+    let another = Amount::from_minor(total.currency(), total.minor() + 1).unwrap();
+    let filters: [(&str, fn(&mut SearchFilter, Filtered), bool); 6] = [
+        ("its time", |filter, of| (filter.since, filter.until) = (Some(of.at), Some(of.at.plus(of.hour))), true),
+        ("later", |filter, of| filter.since = Some(of.at.plus(of.hour)), false),
+        ("before", |filter, of| filter.until = Some(of.at), false),
+        ("its total", |filter, of| filter.totals = Some(vec![of.another, of.total]), true),
+        ("another total", |filter, of| filter.totals = Some(vec![of.another]), false),
+        ("another currency", |filter, _| filter.currency = Some(Currency::Try), false),
+    ];
+    let of = Filtered { at: created_at, hour: Duration::from_secs(3600), total, another };
+    for (what, set, is_found) in filters {
+        let mut filter = SearchFilter { reference: Some(order.merchant_reference.clone()), ..SearchFilter::default() };
+        set(&mut filter, of);
+        assert_eq!(named(harness, filter).await.len(), usize::from(is_found), "{what}");
+    }
+    let by_name = || all(SearchFilter { reference: Some(order.merchant_reference.clone()), ..SearchFilter::default() });
+    for (state, is_found) in [(order.state, true), (OrderState::Declined, false)] {
+        let search = OrderSearch { state: Some(state), ..by_name() };
+        assert_eq!(found(harness, search).await.len(), usize::from(is_found), "{}", state.as_str());
+    }
+    for (method, is_found) in [(order.payment_method.as_str(), true), ("TRANSFER", false)] {
+        let search = OrderSearch { payment_method: Some(method.to_owned()), ..by_name() };
+        assert_eq!(found(harness, search).await.len(), usize::from(is_found), "{method}");
+    }
+    assert_eq!(found(harness, OrderSearch { under_review: true, ..by_name() }).await, []);
+}
+
+/// What an Order is filtered by.
+#[derive(Clone, Copy)]
+struct Filtered {
+    at: Timestamp,
+    hour: Duration,
+    total: Amount,
+    another: Amount,
 }
 
 pub async fn orders_are_found_by_the_end_of_a_card(harness: Arc<Harness>) {
@@ -197,7 +238,11 @@ pub async fn sessions_are_searched_like_orders(harness: Arc<Harness>) {
     assert_eq!(ids(search(of_one.clone(), Some(SessionStateKind::Processing))).await, [submitted.id]);
     let reference = created.terms.merchant_reference.as_str().to_owned();
     let by_reference = SearchFilter { reference: Some(reference), ..of_one };
-    assert_eq!(ids(search(by_reference, None)).await, [created.id]);
+    assert_eq!(ids(search(by_reference.clone(), None)).await, [created.id]);
+    assert_eq!(ids(search(by_reference.clone(), Some(SessionStateKind::Created))).await, [created.id]);
+    assert_eq!(ids(search(by_reference.clone(), Some(SessionStateKind::Processing))).await, []);
+    let later = SearchFilter { since: Some(created.created_at.plus(Duration::from_secs(1))), ..by_reference };
+    assert_eq!(ids(search(later, None)).await, []);
     let mut pages = Vec::new();
     let mut next = SessionSearch { limit: 1, ..search(SearchFilter::default(), None) };
     loop {

@@ -1,5 +1,7 @@
 //! Looking for Orders.
 
+use std::cmp::Reverse;
+
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
@@ -27,25 +29,54 @@ pub(super) fn search(
         (None, Some(last_four)) => Some(named::by_card(connection, &search.filter, search.bounds, last_four)?),
         (named, _) => named,
     };
+    if let Some(named) = named {
+        return of_named(connection, search, &named);
+    }
     let newest = (Instant(search.filter.until.unwrap_or(Timestamp::MAX)), Id(Uuid::nil()));
     let from = search.after.map_or(newest, |after| (Instant(after.at), Id(after.id.uuid())));
-    let looks_at_all = named.is_some() || search.under_review || !narrows(search);
+    let looks_at_all = search.under_review || !narrows(search);
     let end =
         if looks_at_all { None } else { scan::end(connection, Table::Orders, &search.filter, search.bounds, from)? };
-    let mut rows = read(connection, search, named.as_ref(), from, end)?;
-    let limit = usize::try_from(if named.is_some() { search.bounds.found } else { search.limit }).unwrap_or(usize::MAX);
-    let is_full = limit <= rows.len();
-    let is_cut = named.as_ref().is_some_and(|named| named.is_cut || limit < rows.len());
-    rows.truncate(limit);
+    let rows = read(connection, search, from, end)?;
+    let is_full = usize::try_from(search.limit).is_ok_and(|limit| limit <= rows.len());
     let mut found = rows.into_iter().map(OrderRow::restore).collect::<Result<Vec<_>, _>>()?;
     let last = found.last().map(|order| SearchCursor { at: order.created_at, id: order.id });
-    let next = match (named, is_full, end) {
-        (Some(_), ..) => None,
-        (None, true, _) => last,
-        (None, false, end) => end.map(|(at, id)| SearchCursor { at: at.0, id: OrderId::new(id.0) }),
+    let next = match (is_full, end) {
+        (true, _) => last,
+        (false, end) => end.map(|(at, id)| SearchCursor { at: at.0, id: OrderId::new(id.0) }),
     };
     found.retain(|order| fits(search, order));
-    Ok(SearchPage { found, next, is_cut })
+    Ok(SearchPage { found, next, is_cut: false })
+}
+
+/// Of the Orders that a name leads to those that fit. They are few: were the filter in the statement, a database might go through an index of it instead.
+fn of_named(
+    connection: &mut AnyConnection,
+    search: &OrderSearch,
+    named: &Named,
+) -> Result<SearchPage<Order, OrderId>, Fault> {
+    let newest = purchase_order::table
+        .select(OrderRow::as_select())
+        .order((purchase_order::created_at.desc(), purchase_order::id.desc()))
+        .limit(i64::from(search.bounds.scanned));
+    let mut rows: Vec<OrderRow> = Vec::new();
+    // A list without an id would have the whole table read.
+    if !named.sessions.is_empty() {
+        let sessions = named.sessions.iter().copied().map(Some).collect::<Vec<_>>();
+        let of_sessions = newest.clone().filter(purchase_order::session_id.eq_any(sessions));
+        rows.extend(of_sessions.load::<OrderRow>(connection).in_table(TABLE)?);
+    }
+    if !named.orders.is_empty() {
+        let alone = newest.filter(purchase_order::id.eq_any(named.orders.clone()));
+        rows.extend(alone.load::<OrderRow>(connection).in_table(TABLE)?);
+    }
+    let mut found = rows.into_iter().map(OrderRow::restore).collect::<Result<Vec<_>, _>>()?;
+    found.retain(|order| fits(search, order));
+    found.sort_unstable_by_key(|order| Reverse((order.created_at, order.id)));
+    let limit = usize::try_from(search.bounds.found).unwrap_or(usize::MAX);
+    let is_cut = named.is_cut || limit < found.len();
+    found.truncate(limit);
+    Ok(SearchPage { found, next: None, is_cut })
 }
 
 /// Whether rows are passed over, so that an end has to be set to how many are read.
@@ -59,17 +90,20 @@ fn narrows(search: &OrderSearch) -> bool {
         || search.payment_method.is_some()
 }
 
-/// What the database compares by parts: minor units count in their currency only, and a Session may have taken more references than its Order.
+/// What is looked for. Minor units count in their currency only, and a Session may have taken more references than its Order.
 fn fits(search: &OrderSearch, order: &Order) -> bool {
     let filter = &search.filter;
-    filter.totals.as_ref().is_none_or(|totals| totals.contains(&order.total))
+    filter.fits(order.merchant_id, order.created_at, &order.total)
         && filter.reference.as_ref().is_none_or(|reference| order.merchant_reference.starts_with(reference.as_str()))
+        && search.state.is_none_or(|state| order.state == state)
+        && search.last_four.is_none_or(|last_four| order.last_four == Some(last_four))
+        && search.payment_method.as_ref().is_none_or(|method| order.payment_method == *method)
+        && (!search.under_review || order.under_review)
 }
 
 fn read(
     connection: &mut AnyConnection,
     search: &OrderSearch,
-    named: Option<&Named>,
     (at, id): Position,
     end: Option<Position>,
 ) -> Result<Vec<OrderRow>, Fault> {
@@ -77,22 +111,15 @@ fn read(
     let mut orders = purchase_order::table
         .select(OrderRow::as_select())
         .order((purchase_order::created_at.desc(), purchase_order::id.desc()))
-        .into_boxed::<MultiBackend>();
-    orders = match named {
-        Some(named) => orders.limit(i64::from(search.bounds.found) + 1).filter(
-            purchase_order::session_id
-                .eq_any(named.sessions.iter().copied().map(Some).collect::<Vec<_>>())
-                .assume_not_null()
-                .or(purchase_order::id.eq_any(named.orders.clone())),
-        ),
-        None => orders.limit(i64::from(search.limit)).filter(
+        .limit(i64::from(search.limit))
+        .filter(
             sql::<Bool>("(purchase_order.created_at, purchase_order.id) < (")
                 .bind::<SqlInstant, _>(at)
                 .sql(", ")
                 .bind::<SqlId, _>(id)
                 .sql(")"),
-        ),
-    };
+        )
+        .into_boxed::<MultiBackend>();
     if let Some((at, id)) = end {
         orders = orders.filter(
             sql::<Bool>("(purchase_order.created_at, purchase_order.id) >= (")
@@ -126,9 +153,6 @@ fn read(
     }
     if let Some(state) = search.state {
         orders = orders.filter(purchase_order::state.eq(state.as_str()));
-    }
-    if let Some(last_four) = search.last_four {
-        orders = orders.filter(purchase_order::card_last_four.eq(last_four.to_string()));
     }
     if search.under_review {
         // In the words of the partial index, so that this is used.

@@ -23,27 +23,53 @@ pub(super) fn search(
     connection: &mut AnyConnection,
     search: &SessionSearch,
 ) -> Result<SearchPage<Session, SessionId>, Fault> {
-    let named = named::find(connection, &search.filter, search.bounds)?;
+    if let Some(named) = named::find(connection, &search.filter, search.bounds)? {
+        return of_named(connection, search, &named);
+    }
     let newest = (Instant(search.filter.until.unwrap_or(Timestamp::MAX)), Id(Uuid::nil()));
     let from = search.after.map_or(newest, |after| (Instant(after.at), Id(after.id.uuid())));
-    let looks_at_all = named.is_some() || !narrows(search);
-    let end =
-        if looks_at_all { None } else { scan::end(connection, Table::Sessions, &search.filter, search.bounds, from)? };
-    let mut rows = read(connection, search, named.as_ref(), from, end)?;
-    let limit = usize::try_from(if named.is_some() { search.bounds.found } else { search.limit }).unwrap_or(usize::MAX);
-    let is_full = limit <= rows.len();
-    let is_cut = named.as_ref().is_some_and(|named| named.is_cut || limit < rows.len());
-    rows.truncate(limit);
-    let mut found = rows.into_iter().map(|(row, profile)| row.restore(&profile)).collect::<Result<Vec<_>, _>>()?;
-    let last = found.last().map(|session| SearchCursor { at: session.created_at, id: session.id });
-    let next = match (named, is_full, end) {
-        (Some(_), ..) => None,
-        (None, true, _) => last,
-        (None, false, end) => end.map(|(at, id)| SearchCursor { at: at.0, id: SessionId::new(id.0) }),
+    let end = match narrows(search) {
+        true => scan::end(connection, Table::Sessions, &search.filter, search.bounds, from)?,
+        false => None,
     };
-    let totals = search.filter.totals.as_ref();
-    found.retain(|session| totals.is_none_or(|totals| totals.contains(&session.terms.total)));
-    Ok(SearchPage { found, next, is_cut })
+    let rows = read(connection, search, from, end)?;
+    let is_full = usize::try_from(search.limit).is_ok_and(|limit| limit <= rows.len());
+    let mut found = restored(rows)?;
+    let last = found.last().map(|session| SearchCursor { at: session.created_at, id: session.id });
+    let next = match (is_full, end) {
+        (true, _) => last,
+        (false, end) => end.map(|(at, id)| SearchCursor { at: at.0, id: SessionId::new(id.0) }),
+    };
+    found.retain(|session| fits(search, session));
+    Ok(SearchPage { found, next, is_cut: false })
+}
+
+/// Of the Sessions that a name leads to those that fit. They are few: were the filter in the statement, a database might go through an index of it instead.
+fn of_named(
+    connection: &mut AnyConnection,
+    search: &SessionSearch,
+    named: &Named,
+) -> Result<SearchPage<Session, SessionId>, Fault> {
+    let rows = session::table
+        .inner_join(billing_profile::table)
+        .select((SessionRow::as_select(), ProfileRow::as_select()))
+        .order((session::created_at.desc(), session::id.desc()))
+        .filter(session::id.eq_any(named.sessions.clone()))
+        .load(connection)
+        .in_table(TABLE)?;
+    let mut found = restored(rows)?;
+    found.retain(|session| fits(search, session));
+    Ok(SearchPage { found, next: None, is_cut: named.is_cut })
+}
+
+fn restored(rows: Vec<(SessionRow, ProfileRow)>) -> Result<Vec<Session>, Fault> {
+    rows.into_iter().map(|(row, profile)| row.restore(&profile)).collect()
+}
+
+/// What is looked for; minor units count in their currency only.
+fn fits(search: &SessionSearch, session: &Session) -> bool {
+    search.filter.fits(session.merchant_id, session.created_at, &session.terms.total)
+        && search.state.is_none_or(|state| session.state.kind() == state)
 }
 
 fn narrows(search: &SessionSearch) -> bool {
@@ -55,7 +81,6 @@ fn narrows(search: &SessionSearch) -> bool {
 fn read(
     connection: &mut AnyConnection,
     search: &SessionSearch,
-    named: Option<&Named>,
     (at, id): Position,
     end: Option<Position>,
 ) -> Result<Vec<(SessionRow, ProfileRow)>, Fault> {
@@ -64,19 +89,15 @@ fn read(
         .inner_join(billing_profile::table)
         .select((SessionRow::as_select(), ProfileRow::as_select()))
         .order((session::created_at.desc(), session::id.desc()))
-        .into_boxed::<MultiBackend>();
-    sessions = match named {
-        Some(named) => {
-            sessions.limit(i64::from(search.bounds.found) + 1).filter(session::id.eq_any(named.sessions.clone()))
-        }
-        None => sessions.limit(i64::from(search.limit)).filter(
+        .limit(i64::from(search.limit))
+        .filter(
             sql::<Bool>("(session.created_at, session.id) < (")
                 .bind::<SqlInstant, _>(at)
                 .sql(", ")
                 .bind::<SqlId, _>(id)
                 .sql(")"),
-        ),
-    };
+        )
+        .into_boxed::<MultiBackend>();
     if let Some((at, id)) = end {
         sessions = sessions.filter(
             sql::<Bool>("(session.created_at, session.id) >= (")

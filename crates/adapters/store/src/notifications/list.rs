@@ -70,7 +70,7 @@ pub(super) fn list(connection: &mut AnyConnection, query: &NotificationQuery) ->
     for _ in 0..MAX_ROUNDS {
         let events = choice.read(connection, page.next, query.oldest_first, round)?;
         let is_end = u32::try_from(events.len()).is_ok_and(|read| read < round);
-        let fits = |event: &EventRow| query.filter.types.as_ref().is_none_or(|types| types.admits(&event.event_type));
+        let fits = |event: &EventRow| choice.fits(event);
         let fitting = events.iter().filter(|event| fits(event));
         let mut statuses = status::of(connection, fitting.map(|event| event.event_id))?;
         for event in events {
@@ -145,6 +145,12 @@ impl<'a> Choice<'a> {
         Ok(Some(Self { filter, merchants, payments, waiting }))
     }
 
+    /// What an event is, as far as the database does not compare it.
+    fn fits(&self, event: &EventRow) -> bool {
+        self.filter.types.as_ref().is_none_or(|types| types.admits(&event.event_type))
+            && self.merchants.iter().all(|merchant| event.merchant_id == *merchant)
+    }
+
     fn read(
         &self,
         connection: &mut AnyConnection,
@@ -155,11 +161,12 @@ impl<'a> Choice<'a> {
         let filter = self.filter;
         let mut events =
             outbox_event::table.select(EventRow::as_select()).limit(i64::from(limit)).into_boxed::<MultiBackend>();
-        for merchant in &self.merchants {
-            events = events.filter(outbox_event::merchant_id.eq(*merchant));
-        }
         for payment in &self.payments {
             events = events.filter(outbox_event::payment_id.eq(*payment));
+        }
+        // A payment has few events: named beside it, its merchant's many would be gone through.
+        for merchant in self.merchants.iter().filter(|_| self.payments.is_empty()) {
+            events = events.filter(outbox_event::merchant_id.eq(*merchant));
         }
         if let Some(since) = filter.since {
             events = events.filter(outbox_event::happened_at.ge(Instant(since)));
