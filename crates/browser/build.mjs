@@ -35,7 +35,7 @@ const texts = Object.fromEntries(tags.map((tag) => [tag, JSON.parse(read(`locale
 const tagOf = (bytes) => hash("sha256", bytes, "hex").slice(0, 12);
 
 /** What nobody reads before a payment was begun, or the Session turned out to take none. The form waits for the other texts alone. */
-const OUTCOME = /^(?:again|amountChanged|another|away|bank|challenge|checking|close|continue|copied|copy|done|elsewhere|failed|goOn|lastTry|methodRefused|orderChanged|processing|retype|saved(?:Gone|Text|Title)|stopping)(?![a-z])/;
+const OUTCOME = /^(?:again|amountChanged|another|away|bank|challenge|checking|close|continue|copied|copy|done|elsewhere|failed|goOn|lastTry|methodRefused|orderChanged|processing|retype|saved(?:Gone|Text|Title)|scheme|stopping)(?![a-z])/;
 /** What is not the frame's to say: the shell speaks in its place, and the service on its own pages. */
 const OTHERS = /^(?:notLoaded|page)(?![a-z])/;
 
@@ -54,8 +54,20 @@ const textParts = Object.assign({}, ...Object.entries(spoken).map(([tag, all]) =
 
 const fallback = Object.fromEntries(tags.map((tag) => [tag, [texts[tag].notLoadedTitle, texts[tag].notLoadedText]]));
 
+/** Which numbers bear the mark of a second scheme: the table of the service (crates/domain/card). */
+const CO_BADGED = "../domain/card/src/co_badges.txt";
+function coBadged() {
+  const ranges = {};
+  for (const line of read(CO_BADGED).toString().split("\n").filter((one) => one !== "" && !one.startsWith("#"))) {
+    const [id, ...more] = line.split(" ");
+    ranges[id] = [...(ranges[id] ?? []), ...more];
+  }
+  return Object.fromEntries(Object.entries(ranges).map(([id, all]) => [id, all.join(" ")]));
+}
+
 /** `virtual:fallback`: what the shell says in each language when the frame cannot. */
 const virtual = {
+  "co-badged": `export const CO_BADGED = ${JSON.stringify(coBadged())};`,
   fallback: `export const TEXTS = ${JSON.stringify(fallback)};\nexport const ENGLISH = ${JSON.stringify(fallback.en)};`,
 };
 
@@ -124,6 +136,7 @@ function page(template, parts) {
 
 const TYPES = {
   js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
   html: "text/html; charset=utf-8",
   json: "application/json",
   map: "application/json",
@@ -187,15 +200,16 @@ async function part(name, define = {}) {
 
 const wallet = await part("wallet");
 const progress = await part("progress", { ...wallet, ...(await part("dialog")) });
-const payment = await part("payment", wallet);
+const payment = await part("payment", { ...wallet, ...(await part("schemes")) });
 await script("src/shell/init.ts", "dropin.js", "iife", { ...progress, ...(await part("fallback")) });
 await script("src/frame/frame.ts", "frame.js", "iife", { ...payment, ...(await part("saved")) });
 await script("src/challenge/challenge.ts", "challenge.js", "iife");
-const parts = { ...scripts, "dropin.d.ts": read("dropin.d.ts") };
+// Merchants read it and copy from it: it stays as it is written.
+const parts = { ...scripts, "appearance.css": read("src/appearance/appearance.css"), "dropin.d.ts": read("dropin.d.ts") };
 for (const name of ["frame", "challenge"]) parts[`${name}.html`] = page(read(`src/${name}/${name}.html`).toString(), parts);
 Object.assign(parts, textParts);
 
-const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts", "languages.json", "mangled.json"].filter((path) => !path.endsWith(".rs")).sort();
+const sources = [...filesUnder("src"), ...localeFiles, "dropin.d.ts", "languages.json", "mangled.json", CO_BADGED].filter((path) => !path.endsWith(".rs")).sort();
 const outputs = Object.entries(parts).sort(([a], [b]) => (a < b ? -1 : 1));
 const version = hash("sha256", outputs.map(([path, bytes]) => `${path} ${hash("sha256", bytes, "hex")}\n`).join(""), "hex").slice(0, 16);
 const described = (bytes) => ({ size: bytes.length, sha384: hash("sha384", bytes, "base64") });

@@ -11,8 +11,8 @@ async function visit(context, problems) {
   return page;
 }
 
-async function fillCard(page, number) {
-  const card = page.frameLocator("#dropin iframe");
+async function fillCard(page, number, place = "#dropin") {
+  const card = page.frameLocator(`${place} iframe`);
   for (const [field, value] of [["number", number], ["expiry", "1231"], ["code", "123"], ["name", "Ada Lovelace"]]) {
     await card.locator(`#${field}`).fill(value);
   }
@@ -65,6 +65,23 @@ export async function shop(browser, input) {
   await page.locator("#payment-panel", { hasText: "COMPLETED" }).waitFor();
   await picture("paid");
   return { problems, stream: await page.locator("#stream").innerText(), panel: await page.locator("#payment-panel").innerText() };
+}
+
+/** A visitor who tries how the payment form may look, and pays in it. */
+export async function looks(browser, input) {
+  const context = await browser.newContext({ viewport: input.viewport, colorScheme: "light" });
+  const problems = [];
+  const page = await visit(context, problems);
+  await page.goto(new URL("/appearance", input.shop).href);
+  const pay = await fillCard(page, input.number, "#payment");
+  await page.getByLabel("Night").check();
+  await page.locator("#payment .root[data-scheme=dark]").waitFor();
+  await page.getByLabel("--button--border-radius").fill("3px");
+  await page.frameLocator("#payment iframe").locator("html[style*='--button--border-radius: 3px']").waitFor();
+  const code = await page.locator("#code").innerText();
+  await pay.click();
+  await page.locator("#payment .end.done").waitFor();
+  return { problems, code };
 }
 
 /** A visitor of the demo shop who looks at prices elsewhere, pays with the simulated wallet, and then at a bank at home. */

@@ -5,10 +5,11 @@ mod common;
 
 use actix_web::http::Method;
 use checkout_api::OPERATIONS;
-use common::{Api, redirect};
+use common::{Api, card, redirect};
 use dropin_access::{Permission, Permissions};
+use dropin_card::Scheme;
 use dropin_order::DeclineReason;
-use dropin_ports::ProcessorReply;
+use dropin_ports::{PaymentStore as _, ProcessorReply};
 use serde_json::{Value, json};
 
 const NOBODY: &str = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
@@ -220,4 +221,21 @@ async fn everything_that_moves_money_is_replayed_under_its_key() {
     keyed("", "k", &api.cart("order-5", json!({}))).await.is_error(422, "IDEMPOTENCY_KEY_REUSED");
     let asked = api.bank.asked.lock().unwrap().clone();
     assert_eq!(asked, ["authorize", "capture", "authorize", "authorize", "authorize", "capture", "void", "refund"]);
+}
+
+#[actix_web::test]
+async fn a_co_badged_card_is_paid_by_the_scheme_that_is_named() {
+    let api = Api::start().await;
+    let french =
+        json!({"Name": "Ana", "Email": "ana@shop.example", "Address": "1 rue Haute", "City": "Lyon", "Country": "FR"});
+    for (reference, method, scheme) in [("order-1", "CB", Scheme::CartesBancaires), ("order-2", "VISA", Scheme::Visa)] {
+        api.stash(reference, card("4000002500001001")).await;
+        let change =
+            json!({"PaymentMethod": method, "StashId": reference, "ConsumerCurrency": "EUR", "Consumer": french});
+        let paid = api.ask("", &api.cart(reference, change)).await;
+        assert_eq!(paid.status, 200, "{}", paid.text);
+        assert_eq!(std::mem::take(&mut *api.bank.schemes.lock().unwrap()), [scheme]);
+        let order = api.store.find_order_anywhere(paid.order().parse().unwrap()).await.unwrap();
+        assert_eq!(order.map(|(order, ..)| order.payment_method.clone()).as_deref(), Some(method));
+    }
 }

@@ -62,7 +62,9 @@ async fn a_list_is_as_the_contract_says() {
 #[actix_web::test]
 async fn what_is_given_narrows_the_list() {
     let api = Api::start().await;
-    assert_eq!(ids(&list(&api, "").await).len(), 10);
+    assert_eq!(ids(&list(&api, "").await).len(), 11);
+    let french = [&CARDS[..], &["CB", "PAYPAL", "PAYLATER", "BANKTRANSFER"]].concat();
+    assert_eq!(ids(&list(&api, "&Country=FR&Currency=EUR").await), french);
     assert!(!ids(&list(&api, "&Country=DE").await).contains(&"IDEAL"));
     assert_eq!(ids(&list(&api, "&Country=BR&Currency=KWD").await), [&CARDS[..], &["BANKTRANSFER"]].concat());
     assert!(!ids(&list(&api, "&Country=NL&Currency=EUR&Amount=50000.01").await).contains(&"IDEAL"));

@@ -5,6 +5,8 @@ use actix_web::http::header;
 
 /// The files of `bins/demo-shop/page`, part of the program.
 const INDEX: &str = include_str!("../page/index.html");
+const APPEARANCE: &str = include_str!("../page/appearance.html");
+const APPEARANCE_SCRIPT: &str = include_str!("../page/appearance.js");
 const STYLE: &str = include_str!("../page/shop.css");
 const SHOP: &str = include_str!("../page/shop.js");
 const CART: &str = include_str!("../page/cart.js");
@@ -31,6 +33,8 @@ const DRAWINGS: &str = "{motifs}";
 pub(super) struct Site {
     index: String,
     policy: String,
+    appearance: String,
+    appearance_policy: String,
     origin: String,
 }
 
@@ -49,15 +53,19 @@ pub(super) enum File {
     Subscription,
     Thanks,
     Wallet,
+    Appearance,
     Icon,
 }
 
 impl Site {
     /// `asset_url` and the origins have been checked: they are plain http(s) addresses.
     pub(super) fn new(asset_url: &str, asset_origin: &str, services: &[String], public_origin: &str) -> Self {
+        let filled = |page: &str| page.replace(DRAWINGS, MOTIFS).replace(ASSET_URL, &escape(asset_url));
         Self {
-            index: INDEX.replace(DRAWINGS, MOTIFS).replace(ASSET_URL, &escape(asset_url)),
-            policy: policy(asset_origin, services),
+            index: filled(INDEX),
+            policy: policy(asset_origin, services, ""),
+            appearance: filled(APPEARANCE),
+            appearance_policy: policy(asset_origin, services, asset_origin),
             origin: public_origin.to_owned(),
         }
     }
@@ -77,6 +85,14 @@ impl Site {
     pub(super) fn page(&self) -> HttpResponse {
         file("text/html; charset=utf-8", self.index.clone())
     }
+
+    /// The page on which the look of the drop-in is tried. It has the presets' style sheet of the service, so its policy admits that.
+    pub(super) fn appearance(&self) -> HttpResponse {
+        let mut page = file("text/html; charset=utf-8", self.appearance.clone());
+        let policy = header::HeaderValue::from_str(&self.appearance_policy).expect("an origin is printable");
+        page.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        page
+    }
 }
 
 impl File {
@@ -95,6 +111,7 @@ impl File {
             Self::Subscription => file(JAVASCRIPT, SUBSCRIPTION),
             Self::Thanks => file(JAVASCRIPT, THANKS),
             Self::Wallet => file(JAVASCRIPT, WALLET),
+            Self::Appearance => file(JAVASCRIPT, APPEARANCE_SCRIPT),
             Self::Icon => file("image/svg+xml", ICON),
         }
     }
@@ -104,14 +121,16 @@ fn file(kind: &'static str, body: impl Into<String>) -> HttpResponse {
     HttpResponse::Ok().insert_header((header::CONTENT_TYPE, kind)).body(body.into())
 }
 
-fn policy(asset_origin: &str, services: &[String]) -> String {
+/// `styles` is an origin whose style sheets are admitted too; "" for none.
+fn policy(asset_origin: &str, services: &[String], styles: &str) -> String {
     let mut services = services.to_vec();
     services.dedup();
     let connect = services.join(" ");
     services.retain(|origin| origin != asset_origin);
     let scripts: String = services.iter().map(|origin| format!(" {origin}")).collect();
+    let styles = if styles.is_empty() { String::new() } else { format!(" {styles}") };
     format!(
-        "default-src 'none'; script-src 'self' {asset_origin}{scripts}; frame-src {asset_origin}; style-src 'self'; \
+        "default-src 'none'; script-src 'self' {asset_origin}{scripts}; frame-src {asset_origin}; style-src 'self'{styles}; \
          connect-src 'self' {connect}; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 }

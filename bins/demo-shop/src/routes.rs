@@ -50,6 +50,8 @@ pub(super) fn configure(app: &mut web::ServiceConfig) {
                 .route("/", web::get().to(page))
                 .route("/paid", web::get().to(page))
                 .route("/pay", web::get().to(page))
+                .route("/appearance", web::get().to(appearance))
+                .route("/appearance.js", web::get().to(|| async { File::Appearance.response() }))
                 .route("/shop.css", web::get().to(|| async { File::Style.response() }))
                 .route("/shop.js", web::get().to(|| async { File::Shop.response() }))
                 .route("/cart.js", web::get().to(|| async { File::Cart.response() }))
@@ -94,6 +96,10 @@ async fn association() -> HttpResponse {
 
 async fn page(shop: Shop) -> HttpResponse {
     shop.site.page()
+}
+
+async fn appearance(shop: Shop) -> HttpResponse {
+    shop.site.appearance()
 }
 
 /// Everything that the page shows, and where it asks the service by itself.
@@ -327,7 +333,7 @@ pub(super) fn missing_session(error: ApiError) -> Refusal {
     }
 }
 
-/// Puts the policy on every answer, refusals included.
+/// Puts the policy on every answer that has none of its own, refusals included.
 async fn headers(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -336,7 +342,9 @@ async fn headers(
     let mut answer = next.call(request).await?;
     let policy = header::HeaderValue::from_str(shop.site.policy()).expect("an origin is printable");
     let headers = answer.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
     for (name, value) in [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "strict-origin-when-cross-origin"),
@@ -365,7 +373,7 @@ async fn own_name_only(
         let refusal = Refusal::Foreign(format!("This shop is called {origin}; open it there."));
         return Ok(request.into_response(refusal.error_response()));
     }
-    if matches!(request.path(), "/" | "/pay" | "/paid") {
+    if matches!(request.path(), "/" | "/pay" | "/paid" | "/appearance") {
         let target = format!("{origin}{}", request.uri());
         let answer = HttpResponse::TemporaryRedirect().insert_header((header::LOCATION, target)).finish();
         return Ok(request.into_response(answer));

@@ -356,6 +356,17 @@ async fn every_answer_carries_the_policy_and_the_page_names_the_script() {
 }
 
 #[actix_web::test]
+async fn the_page_for_looks_has_the_presets_and_admits_their_style_sheet() {
+    let world = World::open().await;
+    let (status, headers, page) = world.get("/appearance").await;
+    assert_eq!(status, 200);
+    assert!(page.contains(r#"<link rel="stylesheet" href="http://127.0.0.1:8080/asset/v1/appearance.css">"#), "{page}");
+    let policy = headers.get("content-security-policy").unwrap().to_str().unwrap();
+    assert!(policy.contains("style-src 'self' http://127.0.0.1:8080;") && !policy.contains("unsafe"), "{policy}");
+    assert_eq!(world.get("/appearance.js").await.0, 200);
+}
+
+#[actix_web::test]
 async fn pages_live_under_the_registered_origin_only() {
     let world = World::open().await;
     let client = Client::builder().disable_redirects().finish();

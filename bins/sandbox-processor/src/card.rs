@@ -4,7 +4,7 @@ use std::fmt;
 
 use time::OffsetDateTime;
 
-use crate::enums::{CredentialUse, Reason, Scenario, Stage};
+use crate::enums::{CardScheme, CredentialUse, Reason, Scenario, Stage};
 
 /// A published test number, and what the sandbox does with it.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +18,8 @@ pub struct SandboxCard {
     verdict: Verdict,
     contract: ContractBehaviour,
     failed_check: Option<IssuerCheck>,
+    /// The schemes that may be chosen of a card that bears more than one; else none.
+    schemes: &'static [CardScheme],
 }
 
 /// What an issuer checks beside the payment itself.
@@ -30,7 +32,7 @@ enum IssuerCheck {
 }
 
 /// Every published test number (docs/SPECIFICATION.md#test-numbers). Pages, tools and documents that name a number take it from here.
-pub const TEST_CARDS: [SandboxCard; 23] = [
+pub const TEST_CARDS: [SandboxCard; 24] = [
     test_card("4242424242424242", "Visa", "Pays", Verdict::Approve(Scenario::Plain)),
     test_card("4000000000000002", "Visa", "Is declined", Verdict::Decline(Reason::GenericDecline)),
     test_card("4000000000009995", "Visa", "Is declined for lack of money", Verdict::Decline(Reason::InsufficientFunds)),
@@ -101,6 +103,15 @@ pub const TEST_CARDS: [SandboxCard; 23] = [
         ContractBehaviour::ShortOfMoneyLater,
     ),
     test_card("4000000000003014", "Visa", "Gets no answer from the processor; nothing is charged", Verdict::Silence),
+    SandboxCard {
+        schemes: &[CardScheme::Visa, CardScheme::CartesBancaires],
+        ..test_card(
+            "4000002500001001",
+            "Visa",
+            "Pays by the scheme that is chosen: it is a card of Cartes Bancaires too",
+            Verdict::Approve(Scenario::Plain),
+        )
+    },
     test_card("5555555555554444", "Mastercard", "Pays", Verdict::Approve(Scenario::Plain)),
     test_card(
         "378282246310005",
@@ -114,7 +125,7 @@ pub const TEST_CARDS: [SandboxCard; 23] = [
 ];
 
 const fn test_card(number: &'static str, scheme: &'static str, does: &'static str, verdict: Verdict) -> SandboxCard {
-    SandboxCard { number, scheme, does, verdict, contract: ContractBehaviour::Plain, failed_check: None }
+    SandboxCard { number, scheme, does, verdict, contract: ContractBehaviour::Plain, failed_check: None, schemes: &[] }
 }
 
 /// One of the Visa numbers that pay, though what the issuer checks differs.
@@ -225,6 +236,7 @@ pub(crate) struct Card {
     verification_code: Option<String>,
     expiry_year: u16,
     expiry_month: u8,
+    scheme: Option<CardScheme>,
 }
 
 /// Why card data is malformed; the message names the field and never its value.
@@ -305,7 +317,18 @@ impl Card {
             expiry_month: month
                 .filter(|month| (1..=12).contains(month))
                 .ok_or("Card.ExpiryMonth must be \"01\" to \"12\".")?,
+            scheme: None,
         })
+    }
+
+    /// The same, to be paid by that scheme.
+    pub(crate) fn paying_by(self, scheme: Option<CardScheme>) -> Self {
+        Self { scheme, ..self }
+    }
+
+    /// By which it shall pay, where that was said.
+    pub(crate) const fn scheme(&self) -> Option<CardScheme> {
+        self.scheme
     }
 
     /// The last four digits, the only part of the number that is kept.
@@ -333,6 +356,9 @@ impl Card {
             return Verdict::Decline(Reason::ExpiredCard);
         }
         if self.verification_code.as_deref().is_some_and(|code| code.len() != published.code_length()) {
+            return Verdict::Decline(Reason::InvalidCard);
+        }
+        if self.scheme.is_some_and(|scheme| !published.schemes.contains(&scheme)) {
             return Verdict::Decline(Reason::InvalidCard);
         }
         published.presented(is_stored, capabilities)

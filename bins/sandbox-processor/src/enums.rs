@@ -86,6 +86,29 @@ words! {
 }
 
 words! {
+    /// A scheme that a co-badged card may be paid by.
+    CardScheme {
+        /// Visa.
+        Visa = "VISA",
+        /// Mastercard.
+        Mastercard = "MC",
+        /// Cartes Bancaires.
+        CartesBancaires = "CB",
+    }
+}
+
+impl CardScheme {
+    /// As people call it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Visa => "Visa",
+            Self::Mastercard => "Mastercard",
+            Self::CartesBancaires => "Cartes Bancaires",
+        }
+    }
+}
+
+words! {
     /// Why an operation was declined.
     Reason {
         /// The issuer gives no reason.

@@ -200,6 +200,7 @@ fn new_operation(
         review_allowed: asked.is_some_and(|asked| asked.review_allowed),
         challenge: asked.is_some_and(|asked| asked.challenge),
         exemption: asked.and_then(|asked| asked.exemption),
+        scheme: asked.and_then(|asked| asked.scheme),
         has_code: asked.is_some_and(|asked| asked.has_code),
         under_review: decision.under_review,
         stage: decision.stage,

@@ -122,6 +122,7 @@ fn summary(operation: &Operation) -> String {
         ("Method", operation.method.filter(|method| matches!(method, Method::Own(_))).map(|own| own.word().to_owned())),
         ("Order", operation.order_id.clone()),
         ("Card", operation.last4.as_ref().map(|last4| format!("ends with {last4}"))),
+        ("Scheme", operation.scheme.map(|scheme| scheme.name().to_owned())),
         ("Arrived", Some(operation.received).filter(|received| *received != 0).and_then(money)),
     ];
     if operation.stage.is_some_and(|stage| stage != Stage::Review) {

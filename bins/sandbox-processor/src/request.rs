@@ -5,7 +5,7 @@ use dropin_money::Amount;
 
 use crate::card::Verdict;
 use crate::credential::{AskedTerms, CredentialPayment};
-use crate::enums::{Exemption, Kind, Method};
+use crate::enums::{CardScheme, Exemption, Kind, Method};
 use crate::rows::{CredentialTerms, Operation};
 
 /// A well-formed call that asks for an effect.
@@ -40,6 +40,8 @@ pub(crate) struct Authorization {
     pub(crate) challenge: bool,
     /// The shopper need not.
     pub(crate) exemption: Option<Exemption>,
+    /// By which it shall pay, of a card that bears more than one.
+    pub(crate) scheme: Option<CardScheme>,
     /// A verification code came along.
     pub(crate) has_code: bool,
     /// What the shopper writes on a transfer.
@@ -76,6 +78,7 @@ impl Authorization {
             && earlier.review_allowed == self.review_allowed
             && earlier.challenge == self.challenge
             && earlier.exemption == self.exemption
+            && earlier.scheme == self.scheme
             && earlier.payment_reference == self.payment_reference
     }
 }

@@ -12,7 +12,7 @@ use url::Url;
 use crate::card::{CallerCapabilities, Card, Verdict};
 use crate::credential::{AskedCredential, AskedTerms};
 use crate::credential_body::{CredentialBody, parse_kind, parse_merchant, parse_payment};
-use crate::enums::{CredentialUse, Exemption, Kind, Method, Stage};
+use crate::enums::{CardScheme, CredentialUse, Exemption, Kind, Method, Stage};
 use crate::request::{Authorization, Request};
 use crate::token;
 
@@ -62,6 +62,7 @@ struct CardBody {
     verification_code: Field,
     expiry_year: Field,
     expiry_month: Field,
+    scheme: Field,
 }
 
 /// Reads the body of an effect call.
@@ -97,7 +98,7 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         is_exempted: exemption.is_some(),
     };
     let kind = body.store.map(|kind| parse_kind(Some(kind))).transpose()?;
-    let (mut about, mut has_code) = (None, false);
+    let (mut about, mut has_code, mut scheme) = (None, false, None);
     let (last4, verdict) = match (method, body.card, body.token, body.credential) {
         (Method::Card, None, None, Some(_)) if kind.is_some() => {
             return Err("Store needs Card: what Credential names is stored already.".to_owned());
@@ -112,7 +113,7 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         (Method::Card, None, Some(token), None) => (None, Some(parse_token(token, capabilities)?)),
         (Method::Card, card, None, None) => {
             let card = parse_card(card.ok_or("Card is missing.")?)?;
-            has_code = card.has_code();
+            (has_code, scheme) = (card.has_code(), card.scheme());
             about = kind.map(|kind| AskedCredential::Store { kind, expiry: card.expiry() });
             (Some(card.last4().to_owned()), Some(card.verdict(now, capabilities, kind.is_some())))
         }
@@ -140,6 +141,7 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         review_allowed,
         challenge,
         exemption,
+        scheme,
         has_code,
         payment_reference: body.payment_reference.map(|text| parse_payment_reference(Some(text))).transpose()?,
         terms,
@@ -249,7 +251,13 @@ fn parse_card(card: CardBody) -> Result<Card, String> {
     let code = code.filter(|code| !code.is_empty());
     let year = text("Card.ExpiryYear", card.expiry_year)?;
     let month = text("Card.ExpiryMonth", card.expiry_month)?;
-    Ok(Card::parse(text("Card.Number", card.number)?, code, &year, &month)?)
+    let scheme = card.scheme.map(parse_scheme).transpose()?;
+    Ok(Card::parse(text("Card.Number", card.number)?, code, &year, &month)?.paying_by(scheme))
+}
+
+fn parse_scheme(scheme: Box<RawValue>) -> Result<CardScheme, String> {
+    CardScheme::from_word(&text("Card.Scheme", Some(scheme))?)
+        .ok_or_else(|| "Card.Scheme must be VISA, MC or CB, or be left out.".to_owned())
 }
 
 fn parse_amount(amount: Field, currency: Field) -> Result<Amount, String> {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use crate::bank::BankDetails;
 use crate::card::SandboxCard;
 use crate::credential::CredentialView;
-use crate::enums::{CredentialKind, Kind, Method, Outcome, Reason, Stage};
+use crate::enums::{CardScheme, CredentialKind, Kind, Method, Outcome, Reason, Stage};
 use crate::rows;
 
 /// An operation as it is answered.
@@ -64,6 +64,9 @@ pub(crate) struct Operation {
     response_code: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     advice_code: Option<String>,
+    /// By which it pays, where that was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheme: Option<CardScheme>,
     /// What the issuer checked of a card that it approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     checks: Option<Checks>,
@@ -251,6 +254,7 @@ impl Operation {
             currency: row.currency,
             method: row.method,
             under_review: row.under_review,
+            scheme: row.scheme,
             checks,
         })
     }

@@ -6,7 +6,7 @@ use dropin_money::Amount;
 
 use crate::card::{SandboxCard, Verdict};
 use crate::enums::{
-    CredentialKind, CredentialUse, DisputeState, Exemption, Kind, Method, Outcome, Reason, Scenario, Stage,
+    CardScheme, CredentialKind, CredentialUse, DisputeState, Exemption, Kind, Method, Outcome, Reason, Scenario, Stage,
 };
 use crate::store::{authorizations, credential_terms, credentials, disputes, journal, operations};
 
@@ -37,6 +37,8 @@ pub(crate) struct NewOperation {
     pub(crate) challenge: bool,
     /// It asked that nobody do.
     pub(crate) exemption: Option<Exemption>,
+    /// By which it shall pay, of a card that bears more than one.
+    pub(crate) scheme: Option<CardScheme>,
     /// A verification code came along.
     pub(crate) has_code: bool,
     pub(crate) under_review: bool,
@@ -72,6 +74,7 @@ impl NewOperation {
             review_allowed: false,
             challenge: false,
             exemption: None,
+            scheme: None,
             has_code: false,
             under_review: false,
             stage: None,
@@ -110,6 +113,8 @@ pub(crate) struct Operation {
     pub(crate) challenge: bool,
     /// It asked that nobody do.
     pub(crate) exemption: Option<Exemption>,
+    /// By which it shall pay, of a card that bears more than one.
+    pub(crate) scheme: Option<CardScheme>,
     /// A verification code came along.
     pub(crate) has_code: bool,
     pub(crate) under_review: bool,

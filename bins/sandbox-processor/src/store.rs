@@ -43,6 +43,7 @@ diesel::table! {
         review_allowed -> Bool,
         challenge -> Bool,
         exemption -> Nullable<Text>,
+        scheme -> Nullable<Text>,
         has_code -> Bool,
         under_review -> Bool,
         stage -> Nullable<Text>,

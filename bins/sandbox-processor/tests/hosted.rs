@@ -147,6 +147,31 @@ fn card(number: &str) -> Value {
 }
 
 #[actix_web::test]
+async fn a_co_badged_card_shows_the_scheme_that_was_chosen() {
+    let running = RunningProcessor::start().await;
+    let caller = &running.caller;
+    let by = |scheme: &str| {
+        let mut card = card("4000002500001001");
+        card["Scheme"] = json!(scheme);
+        json!({"Card": card, "Challenge": true})
+    };
+    let (key, pending) = caller.pending(by("CB")).await;
+    let page = caller.open(&pending.page()).await;
+    assert!(page.text.contains("Cartes Bancaires"), "{}", page.text);
+    let asking = |terms| caller.post("/v1/authorizations", &key, common::asking(terms));
+    let other = asking(by("VISA")).await;
+    assert_eq!((other.status, other.code()), (422, "IDEMPOTENCY_KEY_REUSED"));
+    let unknown = asking(by("VISA ")).await;
+    assert_eq!((unknown.status, unknown.code()), (400, "INVALID_REQUEST"));
+    caller.press(&pending.page(), "succeed").await;
+    let now = caller.operation(&key).await;
+    assert_eq!((now.outcome(), &now.body["Scheme"]), ("APPROVED", &json!("CB")));
+    let silent = caller.authorize(&fresh_key(), "4000002500001001").await;
+    assert_eq!((silent.outcome(), silent.body.get("Scheme")), ("APPROVED", None));
+    running.stop().await;
+}
+
+#[actix_web::test]
 async fn the_caller_who_says_nothing_new_sees_nothing_new() {
     let running = RunningProcessor::start().await;
     let caller = &running.caller;

@@ -6,7 +6,7 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 import { cutOff } from "./cut-off.mjs";
 import { endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
-import { CHALLENGED, savedCard } from "./mock-server.mjs";
+import { CARDS, CB, CHALLENGED, CO_BADGED, savedCard } from "./mock-server.mjs";
 
 useWorld();
 
@@ -84,11 +84,13 @@ for (const lang of locales) {
   const open = (session, more = {}) => openShop({ session: world.mock.session({ Sandbox: true, ...session }), lang, ...more });
 
   test(`axe finds nothing in a card's payment in ${lang}`, async () => {
-    const shop = await open();
+    const shop = await open({ PaymentMethods: [...CARDS, CB] });
     await cleanEverywhere(shop, "empty form");
     await shop.button().click();
     await cleanEverywhere(shop, "errors");
-    await fill(shop);
+    // Its choice of schemes is judged with what follows.
+    await fill(shop, { number: CO_BADGED });
+    await shop.frame.locator(".schemes label").first().waitFor();
     world.mock.change(shop.session, 31);
     await shop.button().click();
     await shop.frame.locator(".notice").waitFor();
@@ -226,6 +228,50 @@ test("the language comes from the locale, the page, the browser, in that order",
     assert.equal(await shop.frameOf().evaluate(() => document.documentElement.lang), expected, JSON.stringify([options, lang]));
     await shop.context.close();
   }
+});
+
+/** Adds the presets of the look to the page, and puts one on the target. */
+const preset = async (shop, name) => {
+  await shop.page.evaluate(async ([address, chosen]) => {
+    const sheet = new CSSStyleSheet();
+    await sheet.replace(await (await fetch(address)).text());
+    document.adoptedStyleSheets = [sheet];
+    document.querySelector("#pay").className = chosen;
+  }, [`${world.mock.assetUrl}/v1/appearance.css`, name]);
+};
+
+test("a preset of the look is a class: all of the drop-in follows it, and the page's own variables outweigh it", async () => {
+  const shop = await openShop({ session: world.mock.session({ others: true }) });
+  const seen = async () => [
+    await shop.page.locator("#pay .root").getAttribute("data-scheme"),
+    await shop.frame.locator("#number").evaluate((input) => getComputedStyle(input).backgroundColor),
+    await shop.frame.locator("form .pay").evaluate((button) => getComputedStyle(button).borderRadius),
+  ];
+  for (const [name, expected] of [["dropin-night", ["dark", "rgb(12, 16, 23)", "8px"]], ["dropin-rounded", ["light", "rgb(246, 243, 236)", "27px"]], ["", ["light", "rgb(255, 255, 255)", "8px"]]]) {
+    await preset(shop, name);
+    await until(async () => JSON.stringify(await seen()) === JSON.stringify(expected), `${name}: ${expected}`);
+  }
+  await shop.page.evaluate(() => {
+    const own = new CSSStyleSheet();
+    own.replaceSync("div { --button--border-radius: 3px; }");
+    document.adoptedStyleSheets = [own, ...document.adoptedStyleSheets];
+    document.querySelector("#pay").className = "dropin-night";
+  });
+  await until(async () => (await seen())[2] === "3px", "the page's own radius");
+  assert.deepEqual(await seen(), ["dark", "rgb(12, 16, 23)", "3px"]);
+  await shop.context.close();
+});
+
+test("axe finds nothing in any preset of the look", async () => {
+  const shop = await openShop({ session: world.mock.session({ others: true, Sandbox: true }) });
+  await shop.button().click();
+  for (const name of ["dropin-night", "dropin-flat", "dropin-rounded", "dropin-contrast"]) {
+    await preset(shop, name);
+    const dark = name === "dropin-night";
+    await until(async () => (await shop.frameOf().evaluate(() => document.documentElement.dataset.scheme)) === (dark ? "dark" : "light"), name);
+    await clean(shop, name);
+  }
+  await shop.context.close();
 });
 
 test("amounts have their currency's decimals", async () => {

@@ -41,6 +41,11 @@ const RESULTS = {
 
 export const CHALLENGED = "4000000000003220";
 
+/** A card of Visa and of Cartes Bancaires. */
+export const CO_BADGED = "4000002500001001";
+
+export const CB = { Id: "CB", Name: "Cartes Bancaires", Class: "Card" };
+
 /** A saved card as the service tells of it: an AMEX or a Visa of this last four. */
 export const savedCard = (last4, more = {}) => ({ ContractId: randomUUID(), PaymentMethod: "VISA", Scheme: "VISA", Last4: last4, Expiry: "2031-12", Removable: true, ...more });
 
@@ -248,7 +253,7 @@ export class Mock {
     if (entry.rateExpired) return { status: 409, error: "RATE_OFFER_EXPIRED" };
     const consent = this.consentError(entry, order);
     if (consent) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "Consent", Code: consent, Message: `mock: ${consent}` }] };
-    const result = order.ContractId ? this.bySavedCard(entry, order) : order.PaymentMethod ? this.byMethod(session, order) : this.byStash(entry, order);
+    const result = order.ContractId ? this.bySavedCard(entry, order) : order.StashId ? this.byStash(entry, order) : this.byMethod(session, order);
     if (result.error) return result;
     attempts.set(order.AttemptId, order);
     Object.assign(entry, { attempt: order.AttemptId, orderId: randomUUID(), method: order.PaymentMethod ?? "VISA" });
@@ -289,14 +294,17 @@ export class Mock {
     const card = this.stashed.get(key);
     if (!card) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "StashId", Code: "NOT_FOUND", Message: "unseen, used or expired" }] };
     this.stashed.delete(key);
+    // As the service: the scheme that is named beside a card is its own, or another whose mark it bears.
+    const borne = card.Number === CO_BADGED ? ["VISA", "CB"] : [undefined, "VISA"];
+    if (order.PaymentMethod && !borne.includes(order.PaymentMethod)) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "PaymentMethod", Code: "CONFLICT", Message: "another card" }] };
     if (card.Type !== undefined) return faults.token?.shift() ?? { State: "COMPLETED" };
     if (card.Number === CHALLENGED) return { State: "REDIRECTED", RedirectUrl: this.bankPage(session.SessionId), Challenge: true };
     return DECLINED.includes(card.Number) ? { failed: "PAYMENT_DECLINED" } : { State: "COMPLETED" };
   }
 
-  byMethod(session, { PaymentMethod, StashId }) {
+  byMethod(session, { PaymentMethod }) {
     const method = session.PaymentMethods.find(({ Id, Class }) => Id === PaymentMethod && Class !== "Card");
-    if (!method || StashId) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "PaymentMethod", Code: "VALUE_NOT_ALLOWED", Message: "not offered" }] };
+    if (!method) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "PaymentMethod", Code: "VALUE_NOT_ALLOWED", Message: "not offered" }] };
     if (method.Class === "Offline") return { State: "COMPLETED", OrderState: "PROCESSING", BankDetails: BANK_DETAILS };
     return { State: "REDIRECTED", RedirectUrl: this.bankPage(session.SessionId) };
   }
@@ -356,7 +364,7 @@ export class Mock {
       "Cross-Origin-Resource-Policy": "cross-origin",
       "X-Content-Type-Options": "nosniff",
     };
-    if (/\.(?:js|json)$/.test(name)) headers["Access-Control-Allow-Origin"] = "*";
+    if (/\.(?:js|css|json)$/.test(name)) headers["Access-Control-Allow-Origin"] = "*";
     if (name === "frame.html" || name === "challenge.html") {
       const form = name === "frame.html";
       const { origins, body } = this.document(url.searchParams.get("session"), form, request);

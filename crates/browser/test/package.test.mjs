@@ -35,7 +35,7 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 test("the package has what its exports name, the drop-in's own types, and no dependency", () => {
   const parts = ["index", "react", "vue", "element", "mount"].flatMap((name) => [`dist/${name}.js`, `dist/${name}.d.ts`]);
-  assert.deepEqual(packed.files.map(({ path }) => path).sort(), ["README.md", "dist/dropin.d.ts", "package.json", ...parts].sort());
+  assert.deepEqual(packed.files.map(({ path }) => path).sort(), ["README.md", "dist/appearance.css", "dist/dropin.d.ts", "package.json", ...parts].sort());
   assert.ok(packed.size < MOST_BYTES, `${packed.size} bytes packed`);
   const described = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
   assert.equal(described.dependencies, undefined);

@@ -54,7 +54,9 @@ fn the_bundle_was_built_from_these_sources() {
     let known = members(&manifest()["sources"]);
     let mut sources: BTreeSet<String> = files_under("src").into_iter().filter(|path| !path.ends_with(".rs")).collect();
     sources.extend(files_under("locales"));
-    sources.extend(["dropin.d.ts", "languages.json", "mangled.json"].map(str::to_owned));
+    sources.extend(
+        ["../domain/card/src/co_badges.txt", "dropin.d.ts", "languages.json", "mangled.json"].map(str::to_owned),
+    );
     assert_eq!(sources, known.keys().cloned().collect(), "files were added or removed since the build: {ADVICE}");
     for (path, hash) in known {
         assert_eq!(hex(&Sha256::digest(read(&path))), hash, "{path} changed since the build: {ADVICE}");

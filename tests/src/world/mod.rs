@@ -77,7 +77,9 @@ pub mod cards {
     pub const OTHER_ADDRESS: &str = "4000000000000036";
     /// Authorized, and the issuer says that the code is wrong.
     pub const WRONG_CODE: &str = "4000000000000101";
-    const SPECIAL: [&str; 17] = [
+    /// Bears the marks of Visa and Cartes Bancaires.
+    pub const CO_BADGED: &str = "4000002500001001";
+    const SPECIAL: [&str; 18] = [
         DECLINED,
         NO_FUNDS,
         STOLEN,
@@ -95,6 +97,7 @@ pub mod cards {
         SHORT_LATER,
         OTHER_ADDRESS,
         WRONG_CODE,
+        CO_BADGED,
     ];
 
     /// All of them, for the search after the suite.

@@ -18,6 +18,26 @@ crate::both! {
         }
     }
 
+    /// Through to the processor, which shows it.
+    async fn a_co_badged_card_pays_by_the_scheme_that_was_chosen(world: &World) {
+        let mut billing = world.merchant.session_request(json!({}))["BillingProfile"].clone();
+        billing["Address"] = json!({"Street": "1 rue Haute", "City": "Lyon", "Country": "FR", "Postcode": "69001"});
+        for scheme in ["CB", "VISA"] {
+            let request = json!({"Currency": "EUR", "BillingProfile": billing, "AutoCapture": true});
+            let session = world.merchant.create_session(request).await;
+            let shopper = world.shopper(&session);
+            let stashed = shopper.stash("one", cards::CO_BADGED).await;
+            assert_eq!(shopper.submit_by("MC", &stashed).await.status, 400, "it bears no such mark");
+            let paid = shopper.submit_by(scheme, &stashed).await;
+            assert_eq!(paid.json()["PaymentMethod"], scheme, "{}", paid.text());
+            world.receiver.expect(&session, &PAID).await;
+            let shown = world.merchant.session(&session).await;
+            assert_eq!(shown["PaymentMethod"], scheme);
+            let order = shown["Order"]["OrderId"].as_str().unwrap();
+            assert_eq!(world.authorization_of(order).await["Scheme"], scheme);
+        }
+    }
+
     /// Amounts are exact in currencies of every size, through to the processor.
     async fn every_size_of_currency_is_paid_exactly(world: &World) {
         for (currency, amount) in [("JPY", "1234"), ("USD", "0.01"), ("KWD", "12.345"), ("EUR", "999999999999.99")] {

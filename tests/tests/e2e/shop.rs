@@ -33,6 +33,21 @@ fn is_one_session(seen: &Value) -> bool {
     sessions.len() == 1 && seen["sessions"][0].is_string()
 }
 
+/// Presets and variables are tried on a form that works, and the page says what to write.
+#[actix_web::test]
+async fn looks_are_tried_on_a_form_that_pays() {
+    let demo = Demo::start().await;
+    for seen in played(&demo, "looks").await {
+        let code = seen["code"].as_str().unwrap();
+        for part in
+            ["/v1/appearance.css\">", "<div id=\"payment\" class=\"dropin-night\">", "--button--border-radius: 3px;"]
+        {
+            assert!(code.contains(part), "{part} missing in {code}");
+        }
+    }
+    demo.finish().await;
+}
+
 /// One cart is one Session, however often its page is loaded, and Back after paying is the shelf.
 #[actix_web::test]
 async fn back_and_reload_pay_once() {

@@ -50,15 +50,15 @@ pub(crate) use processor::{ProcessorStub, redirect};
 pub(crate) use wallet::Gateway;
 
 pub(crate) const CARD: &str = "4242424242424242";
-const FINGERPRINT: &str = "a browser";
+pub(crate) const FINGERPRINT: &str = "a browser";
 
-/// A vault that seals nothing: every card in it is the same published test number, and tokens are as they came.
-struct SingleCardVault;
+/// A vault that seals nothing: of a card the published test number is kept, and tokens are as they came.
+struct PlainVault;
 
-impl StashVault for SingleCardVault {
+impl StashVault for PlainVault {
     fn seal(&self, contents: &StashContents, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
         let bytes = match &contents.data {
-            StashedData::Card(_) => vec![0; 64],
+            StashedData::Card(card) => [&[0][..], card.expose_digits().as_bytes()].concat(),
             StashedData::WalletToken(token) => token.expose_data().as_bytes().to_vec(),
         };
         Ok(SealedCard { key_id: "none".to_owned(), bytes })
@@ -66,7 +66,7 @@ impl StashVault for SingleCardVault {
 
     fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashContents, KeyringError> {
         if sealed.bytes[0] == 0 {
-            return Ok(card().into());
+            return Ok(card(std::str::from_utf8(&sealed.bytes[1..]).unwrap()).into());
         }
         let data = String::from_utf8(sealed.bytes.clone()).unwrap();
         Ok(StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data)).into())
@@ -87,9 +87,8 @@ impl StashVault for SingleCardVault {
     }
 }
 
-fn card() -> StashedData {
-    let text = str::to_owned;
-    StashedData::Card(Card::new(text("Ana"), text(CARD), text("123"), text("2099"), text("12")))
+pub(crate) fn card(number: &str) -> StashedData {
+    StashedData::Card(Card::new("Ana", number, "123", "2099", "12"))
 }
 
 /// An API user.
@@ -152,7 +151,7 @@ pub(crate) struct Api {
     pub(crate) bank: Arc<ProcessorStub>,
     pub(crate) ana: User,
     pub(crate) bob: User,
-    store: Store,
+    pub(crate) store: Store,
     merchants: Merchants,
     stashing: Stashing,
     auth: AuthState,
@@ -227,7 +226,7 @@ impl Api {
             url_policy: UrlPolicy::Production,
         };
         let return_base = "https://assets.example".to_owned();
-        let vault = Arc::new(SingleCardVault);
+        let vault = Arc::new(PlainVault);
         let gateway = Arc::new(Gateway::default());
         let setup = WalletSetup {
             store: shared.clone(),
@@ -410,15 +409,20 @@ impl Api {
 
     /// A Session of Ana's over 10.00 USD, CREATED; its id.
     pub(crate) async fn session(&self) -> String {
+        self.session_of("USD", "DE").await
+    }
+
+    /// The same in a currency, of a shopper of a country.
+    pub(crate) async fn session_of(&self, currency: &str, country: &str) -> String {
         let here = IpAddr::from([127, 0, 0, 1]);
         let caller = self.auth.0.authenticate(here, &self.ana.name, &self.ana.password).await.unwrap();
         let body = json!({
-            "MerchantReference": Uuid::new_v4(), "AutoCapture": true, "Currency": "USD",
+            "MerchantReference": Uuid::new_v4(), "AutoCapture": true, "Currency": currency,
             "CompleteUrl": "https://paid.example/done", "CancelUrl": "https://shop.example/cart",
             "Items": [{"Name": "Mug", "Amount": 10, "Quantity": 1}],
             "BillingProfile": {
                 "Name": "Ana", "Email": "ana@shop.example",
-                "Address": {"Street": "Hauptstr. 1", "City": "Berlin", "Country": "DE"},
+                "Address": {"Street": "Hauptstr. 1", "City": "Berlin", "Country": country},
             },
         });
         let render =
@@ -431,7 +435,7 @@ impl Api {
     }
 
     /// Puts a card or a token of Ana's shopper into the stash.
-    async fn stash(&self, stash_id: &str, data: StashedData) {
+    pub(crate) async fn stash(&self, stash_id: &str, data: StashedData) {
         let merchant = self.stashing.merchant(self.ana.merchant.parse().unwrap()).await.unwrap();
         let (stash_id, fingerprint) = (stash_id.to_owned(), FINGERPRINT.to_owned());
         let entry = NewEntry { client: 0, session: None, stash_id, fingerprint, data, facts: ClientFacts::default() };
@@ -440,7 +444,7 @@ impl Api {
 
     /// One that is paid with a stashed card.
     pub(crate) async fn carded(&self, reference: &str, change: Value) -> Value {
-        self.stash(reference, card()).await;
+        self.stash(reference, card(CARD)).await;
         let mut cart = self.cart(reference, json!({"PaymentMethod": "VISA", "StashId": reference}));
         for (name, value) in change.as_object().unwrap() {
             cart[name] = value.clone();

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use async_trait::async_trait;
+use dropin_card::Scheme;
 use dropin_money::Amount;
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, IssuerChecks, OperationQuery,
@@ -17,6 +18,8 @@ pub(crate) struct ProcessorStub {
     pub(crate) asked: Mutex<Vec<&'static str>>,
     /// The data of wallets' tokens that were paid with.
     pub(crate) tokens: Mutex<Vec<String>>,
+    /// The schemes that were chosen of co-badged cards.
+    pub(crate) schemes: Mutex<Vec<Scheme>>,
     /// Where pages were to send the shopper back.
     pub(crate) way_back: Mutex<Option<String>>,
 }
@@ -57,6 +60,7 @@ impl Processor for ProcessorStub {
         if let PaymentMethodData::WalletToken(token) = &request.method_data {
             self.tokens.lock().unwrap().push(token.expose_data().to_owned());
         }
+        self.schemes.lock().unwrap().extend(request.scheme);
         self.answer("authorize", Some(request.amount))
     }
 

@@ -15,8 +15,23 @@ fn the_end_of_a_number_tells_which_it_is() {
         let (_, last4) = card.number.split_at(card.number.len() - 4);
         assert_eq!(SandboxCard::of_last4(last4).map(|found| found.number), Some(card.number));
     }
-    let codes: Vec<_> = TEST_CARDS[18..].iter().map(SandboxCard::scheme_code).collect();
+    let codes: Vec<_> = TEST_CARDS[19..].iter().map(SandboxCard::scheme_code).collect();
     assert_eq!(codes, ["MC", "AMEX", "DISC", "JCB", "DINERS"][..codes.len()]);
+}
+
+#[test]
+fn a_card_pays_by_a_scheme_that_it_bears() {
+    let pays = Verdict::Approve(Scenario::Plain);
+    for (number, scheme, expected) in [
+        ("4000002500001001", None, pays),
+        ("4000002500001001", Some(CardScheme::Visa), pays),
+        ("4000002500001001", Some(CardScheme::CartesBancaires), pays),
+        ("4000002500001001", Some(CardScheme::Mastercard), Verdict::Decline(Reason::InvalidCard)),
+        ("4242424242424242", Some(CardScheme::CartesBancaires), Verdict::Decline(Reason::InvalidCard)),
+    ] {
+        let card = card(number, None, "2030", "12").unwrap().paying_by(scheme);
+        assert_eq!(card.verdict(NOW, CallerCapabilities::default(), false), expected, "{number} {scheme:?}");
+    }
 }
 
 #[test]

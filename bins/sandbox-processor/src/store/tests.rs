@@ -111,6 +111,7 @@ fn whole_life(store: &mut SqliteConnection, first: u32) {
             review_allowed: true,
             challenge: false,
             exemption: None,
+            scheme: None,
             has_code,
             payment_reference: None,
             terms: None,

@@ -46,6 +46,7 @@ pub(crate) fn request(method_data: PaymentMethodData, amount: Amount) -> Authori
         order_id: OrderId::new(Uuid::new_v4()),
         amount,
         method_data,
+        scheme: None,
         store: None,
         merchant_reference: "order-1".to_owned(),
         payment_method: "VISA".to_owned(),

@@ -1,6 +1,6 @@
 //! What we ask: PascalCase JSON, amounts as exact decimals, card data in one buffer that wipes itself.
 
-use dropin_card::{Card, WalletToken};
+use dropin_card::{Card, Scheme, WalletToken};
 use dropin_money::Amount;
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, DeleteCredentialRequest, PaymentMethodData, RefundRequest,
@@ -88,6 +88,9 @@ struct CardBody<'a> {
     expiry_year: &'a str,
     expiry_month: &'a str,
     name: &'a str,
+    /// Of a card that bears more than one: the scheme to pay by. Left out of any other, so that a processor that does not know it is asked as before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scheme: Option<&'static str>,
 }
 
 /// A wallet's token: it stands for a card, and its data go through as they came.
@@ -148,6 +151,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
             expiry_year: card.expiry_year(),
             expiry_month: card.expiry_month(),
             name: card.name(),
+            scheme: request.scheme.map(Scheme::as_str),
         }),
         token: token.map(|token| TokenBody {
             r#type: token.wallet().as_str(),
@@ -234,6 +238,7 @@ mod tests {
             order_id,
             amount: amount(),
             method_data,
+            scheme: None,
             store: None,
             payment_reference,
             return_url,
@@ -268,6 +273,14 @@ mod tests {
         let request = AuthorizeRequest { challenge: true, ..asking(card(), None, None) };
         assert_eq!(read(&authorize(&request))["Challenge"], json!(true));
         assert_eq!(read(&authorize(&asking(card(), None, None))).get("Challenge"), None);
+    }
+
+    #[test]
+    fn a_scheme_is_named_where_it_was_chosen() {
+        let card = || PaymentMethodData::Card(Card::new("Ana", "4000002500001001", "123", "2031", "12"));
+        let request = AuthorizeRequest { scheme: Some(Scheme::CartesBancaires), ..asking(card(), None, None) };
+        assert_eq!(read(&authorize(&request))["Card"]["Scheme"], json!("CB"));
+        assert_eq!(read(&authorize(&asking(card(), None, None)))["Card"].get("Scheme"), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Confirming an intent: the one step by which money is reserved.
 
-use dropin_card::Card;
+use dropin_card::{Card, Scheme};
 use dropin_contract::Initiator;
 use dropin_kernel::OpId;
 use dropin_order::DeclineReason;
@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 use crate::asking::{Asking, Said};
 use crate::follow::{cancel, close, read_intent};
 use crate::form::form;
-use crate::names::{CancellationReason, PAGE_METHODS};
+use crate::names::{CancellationReason, PAGE_METHODS, network};
 use crate::object::{Identified, Intent};
 use crate::outcome::{Known, declined, of_authorization, refused, unknown};
 use crate::reference::{IntentKind, IntentReference};
@@ -40,7 +40,9 @@ impl Confirmation {
         let intent = IntentReference::of(request.reference.as_ref()?)?;
         let mut off_session = false;
         let means = match &request.method_data {
-            PaymentMethodData::Card(card) => Means::Card(payment_method(card, request.country.as_deref())),
+            PaymentMethodData::Card(card) => {
+                Means::Card(payment_method(card, request.scheme, request.country.as_deref()))
+            }
             PaymentMethodData::StoredCredential(payment) => {
                 off_session = payment.mark().initiator() == Initiator::Merchant;
                 let (_customer, method) = payment.credential().expose().split_once('/')?;
@@ -165,7 +167,7 @@ impl Confirmation {
 }
 
 /// The body that creates a payment method of a card.
-fn payment_method(card: &Card, country: Option<&str>) -> Zeroizing<Vec<u8>> {
+fn payment_method(card: &Card, scheme: Option<Scheme>, country: Option<&str>) -> Zeroizing<Vec<u8>> {
     let digits = card.expose_digits();
     let mut fields = vec![
         ("type", "card"),
@@ -175,8 +177,33 @@ fn payment_method(card: &Card, country: Option<&str>) -> Zeroizing<Vec<u8>> {
         ("card[cvc]", card.expose_verification_code()),
         ("billing_details[name]", card.name()),
     ];
+    if let Some(network) = scheme.and_then(network) {
+        fields.push(("card[networks][preferred]", network));
+    }
     if let Some(country) = country {
         fields.push(("billing_details[address][country]", country));
     }
     form(&fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payment_method_says_which_network_was_chosen() {
+        let card = Card::new("Ana", "4000002500001001", "123", "2031", "12");
+        let preferred = |scheme| {
+            let body = payment_method(&card, scheme, Some("FR"));
+            let fields = url::form_urlencoded::parse(&body).into_owned();
+            fields
+                .filter(|(name, _)| name == "card[networks][preferred]")
+                .map(|(_, network)| network)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(preferred(Some(Scheme::CartesBancaires)), ["cartes_bancaires"]);
+        assert_eq!(preferred(Some(Scheme::Mastercard)), ["mastercard"]);
+        assert_eq!(preferred(Some(Scheme::Visa)), ["visa"]);
+        assert!(preferred(Some(Scheme::AmericanExpress)).is_empty() && preferred(None).is_empty());
+    }
 }

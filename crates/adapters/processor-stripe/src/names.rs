@@ -1,5 +1,7 @@
 //! The names that we give and that Stripe keeps, and those of its own.
 
+use dropin_card::Scheme;
+
 /// Our operation's id, in the metadata of an intent or a refund.
 pub(crate) const OPERATION: &str = "dropin_operation";
 /// The Order's id.
@@ -51,6 +53,16 @@ impl CancellationReason {
 /// Whether this is one of Stripe's ids, and so may stand in a path.
 pub(crate) fn is_id(text: &str) -> bool {
     (1..=MAX_ID_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// Stripe's word for a scheme that a co-badged card may be paid by; `None` where nobody may choose it there.
+pub(crate) const fn network(scheme: Scheme) -> Option<&'static str> {
+    match scheme {
+        Scheme::CartesBancaires => Some("cartes_bancaires"),
+        Scheme::Mastercard => Some("mastercard"),
+        Scheme::Visa => Some("visa"),
+        _ => None,
+    }
 }
 
 /// A method of the catalogue without a card that is paid on a page: its id, Stripe's word for it, and whether it can be captured later.

@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use dropin_card::{Card, WalletToken};
+use dropin_card::{Card, Scheme, WalletToken};
 use dropin_contract::{ContractKind, CredentialDecline};
 use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId, Timestamp};
 use dropin_money::Amount;
@@ -44,6 +44,8 @@ pub struct AuthorizeRequest {
     pub amount: Amount,
     /// What with.
     pub method_data: PaymentMethodData,
+    /// Of a card that bears more than one: the scheme to pay by, as was chosen. A processor that lets nobody choose leaves it out.
+    pub scheme: Option<Scheme>,
     /// What the card is stored for once this is approved; `None` to store nothing. For a card alone.
     pub store: Option<ContractKind>,
     /// What the shopper shall write on a transfer; `None` for methods without one.

@@ -253,8 +253,13 @@ pub struct SubmitRequest {
 /// What the shopper pays with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SubmitMeans {
-    /// The card that waits under this StashId.
-    Stash(String),
+    /// The card, or the wallet's token, that waits under this StashId.
+    Stash {
+        /// Where it waits.
+        stash_id: String,
+        /// The method of the catalogue that is named beside it: the scheme to pay by. Whether the card bears its mark is not known yet.
+        scheme: Option<String>,
+    },
     /// A method of the catalogue without a card, by its id; whether it may be used for this Session is not known yet.
     Method(String),
     /// The stored card of this contract, whose verification code waits under the StashId.
@@ -278,7 +283,8 @@ struct SubmitDto {
     /// Where the card waits.
     #[schema(value_type = Option<schema::StashId>)]
     stash_id: Member<String>,
-    /// In place of StashId for a method without a card. Beside it the card's scheme may stand, and need not.
+    /// In place of StashId for a method without a card. Beside it stands the scheme that the shopper chose of a card that bears more than one; without it
+    /// the card is paid by the scheme that its number is of.
     #[schema(value_type = Option<schema::MethodId>)]
     payment_method: Member<String>,
     /// In place of PaymentMethod: the saved card of this contract, whose verification code waits under StashId.
@@ -425,7 +431,7 @@ fn means(
             }
             None
         }
-        (Some(stash_id), _) => Some(SubmitMeans::Stash(stash_id)),
+        (Some(stash_id), scheme) => Some(SubmitMeans::Stash { stash_id, scheme }),
         (None, _) if class == Some(Class::Card) => {
             all.push("StashId", ViolationCode::Missing, "is required for a card");
             None

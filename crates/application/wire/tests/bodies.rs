@@ -236,7 +236,10 @@ fn submits_name_a_version_an_attempt_and_a_stash() {
     let means = r#""StashId":"a.B_c~9-","#;
     let request = read_submit(&submit("3", means)).unwrap();
     assert_eq!((request.version, request.attempt), (Revision::new(3), id::<AttemptId>(4)));
-    assert_eq!((request.means, request.fingerprint.as_str()), (SubmitMeans::Stash("a.B_c~9-".to_owned()), "f"));
+    assert_eq!(
+        (request.means, request.fingerprint.as_str()),
+        (SubmitMeans::Stash { stash_id: "a.B_c~9-".to_owned(), scheme: None }, "f")
+    );
     assert_eq!(refused_submit(&submit("1.5", means)), ["Version FIELD_INVALID"]);
     assert_eq!(refused_submit(&submit("\"3\"", means)), ["Version FIELD_INVALID"]);
     assert_eq!(
@@ -259,7 +262,10 @@ fn submits_name_a_version_an_attempt_and_a_stash() {
 fn submits_name_a_card_or_another_method() {
     let means = |means: &str| read_submit(&submit("3", means)).unwrap().means;
     assert_eq!(means(r#""PaymentMethod":"PAYPAL","StashId":null,"#), SubmitMeans::Method("PAYPAL".to_owned()));
-    assert_eq!(means(r#""PaymentMethod":"VISA","StashId":"s","#), SubmitMeans::Stash("s".to_owned()));
+    assert_eq!(
+        means(r#""PaymentMethod":"VISA","StashId":"s","#),
+        SubmitMeans::Stash { stash_id: "s".to_owned(), scheme: Some("VISA".to_owned()) }
+    );
     let refused = |means: &str| refused_submit(&submit("3", means));
     assert_eq!(refused(r#""PaymentMethod":"VISA","#), ["StashId FIELD_MISSING"]);
     assert_eq!(refused(r#""PaymentMethod":"BITCOIN","#), ["PaymentMethod VALUE_NOT_ALLOWED"]);

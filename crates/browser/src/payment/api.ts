@@ -94,7 +94,7 @@ export interface Submission {
   readonly StashId?: string;
   /** Of a saved card. */
   readonly ContractId?: string;
-  /** Id of any other method. */
+  /** Id of any other method; beside StashId the scheme that was chosen of a co-badged card. */
   readonly PaymentMethod?: string;
   /** Where the payment opens a contract: the text that the shopper read. */
   readonly Consent?: Consent;

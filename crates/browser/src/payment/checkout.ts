@@ -138,6 +138,7 @@ export class Checkout {
     const form = this.byCard && !token ? this.forms.chosen : null;
     const card = form && form.check();
     if (form !== null && card === null) return;
+    const scheme = form?.scheme ?? "";
     const signal = this.newFlow();
     this.notify("");
     const paying = this.messages.paying(this.view, this.forms.contract !== "");
@@ -152,7 +153,8 @@ export class Checkout {
     const of = ContractId === "" ? consentOf(this.view, this.messages.lang, form !== null && this.forms.isTicked) : { ContractId };
     const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...of };
     const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
-    const order: Submission = secret ? { ...attempt, StashId: AttemptId } : { ...attempt, PaymentMethod: this.method };
+    const PaymentMethod = secret ? scheme : this.method;
+    const order: Submission = { ...attempt, ...(secret && { StashId: AttemptId }), ...(PaymentMethod === "" ? {} : { PaymentMethod }) };
     if (!secret || (await this.stash(secret, order, signal))) await this.follow(signal, order);
   }
 

@@ -16,5 +16,5 @@ export function codeForm({ strings, drawField, drawForm }: Frame, events: FormEv
     event.preventDefault();
     events.submitted();
   });
-  return new PayForm(form, strings, events, { code }, () => ({ VerificationCode: code.value }));
+  return new PayForm(form, strings, events, { code }, null, () => ({ VerificationCode: code.value }));
 }

@@ -14,14 +14,32 @@ export interface FormEvents {
 
 type Fields = Readonly<{ code: Field } & Partial<Record<FieldName, Field>>>;
 
+/** What is chosen beside what is typed. */
+interface Choice {
+  readonly chosen: string;
+  setBusy(busy: boolean): void;
+}
+
 export class PayForm {
   private amount = "";
   /** Whether the card is stored and nothing is charged. */
   private isFree = false;
   private isBusy = false;
 
-  /** `read` is what the stash takes, of fields that are right. */
-  constructor(readonly parts: FormParts, private readonly strings: Strings, private readonly events: FormEvents, private readonly fields: Fields, private readonly read: () => object) {}
+  /** `choice` is the scheme's, where there may be one; `read` is what the stash takes, of fields that are right. */
+  constructor(
+    readonly parts: FormParts,
+    private readonly strings: Strings,
+    private readonly events: FormEvents,
+    private readonly fields: Fields,
+    private readonly choice: Choice | null,
+    private readonly read: () => object,
+  ) {}
+
+  /** The id of the scheme that the shopper chose; "" where there is none to choose. */
+  get scheme(): string {
+    return this.choice?.chosen ?? "";
+  }
 
   /** Takes what the shopper has typed before. */
   start(): void {
@@ -64,6 +82,7 @@ export class PayForm {
   setBusy(busy: boolean): void {
     this.isBusy = busy;
     for (const { input } of this.all) input.readOnly = busy;
+    this.choice?.setBusy(busy);
     this.element.setAttribute("aria-busy", String(busy));
     this.label();
   }

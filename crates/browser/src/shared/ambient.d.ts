@@ -10,6 +10,7 @@ declare const WALLET: readonly [string, string];
 declare const SAVED: readonly [string, string];
 declare const DIALOG: readonly [string, string];
 declare const PROGRESS: readonly [string, string];
+declare const SCHEMES: readonly [string, string];
 declare const PAYMENT: readonly [string, string];
 declare const FALLBACK: readonly [string, string];
 
@@ -18,4 +19,9 @@ declare module "virtual:fallback" {
   export const TEXTS: Readonly<Record<string, readonly [title: string, text: string]>>;
   /** Those of English. */
   export const ENGLISH: readonly [title: string, text: string];
+}
+
+declare module "virtual:co-badged" {
+  /** By the ids of schemes: first digits of cards that bear their marks and have another scheme's numbers. */
+  export const CO_BADGED: Readonly<Record<string, string>>;
 }

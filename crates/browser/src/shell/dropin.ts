@@ -184,7 +184,7 @@ export class Dropin {
   /** One span of time from the start, or from the loss of a frame that was ready. */
   private awaitFrame(): void {
     this.timer ??= setTimeout(() => {
-      const cause = `The card form at ${this.base.href} did not load within ${HANDSHAKE_MS / 1000} seconds: the service or the way to it is too slow, or away.`;
+      const cause = `The card form at ${this.base.href} did not load within ${HANDSHAKE_MS / 1000} seconds: the service is too slow, or away.`;
       this.fail("FRAME_UNAVAILABLE", cause, "", "");
     }, HANDSHAKE_MS);
   }

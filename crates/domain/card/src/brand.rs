@@ -39,6 +39,8 @@ coded_enum! {
         Elo = "ELO",
         /// Hipercard, of Brazil.
         Hipercard = "HIPERCARD",
+        /// Cartes Bancaires, of France, which stands on cards of Visa and Mastercard: no number tells it alone.
+        CartesBancaires = "CB",
     }
 }
 
@@ -121,6 +123,7 @@ impl CardBrand {
             Self::Mir => "Mir",
             Self::Elo => "Elo",
             Self::Hipercard => "Hipercard",
+            Self::CartesBancaires => "Cartes Bancaires",
         }
     }
 }
@@ -134,6 +137,7 @@ impl From<Scheme> for CardBrand {
             Scheme::Discover => Self::Discover,
             Scheme::Jcb => Self::Jcb,
             Scheme::Diners => Self::Diners,
+            Scheme::CartesBancaires => Self::CartesBancaires,
         }
     }
 }

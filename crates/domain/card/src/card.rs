@@ -3,6 +3,7 @@ use std::fmt;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::brand::CardBrand;
+use crate::co_badge;
 use crate::last_four::LastFour;
 use crate::scheme::Scheme;
 
@@ -172,6 +173,19 @@ impl Card {
     /// ```
     pub fn scheme(&self) -> Option<Scheme> {
         Scheme::of_number(&self.expose_digits())
+    }
+
+    /// Every scheme whose mark the card bears, as far as its number tells: that of [`scheme`](Self::scheme) first, then those that a shopper may choose
+    /// in its place (Regulation (EU) 2015/751, article 8); empty where none is known.
+    ///
+    /// ```
+    /// # use dropin_card::{Card, Scheme};
+    /// let card = Card::new("Ana", "4000 0025 0000 1001", "123", "2030", "12");
+    /// assert_eq!(card.schemes(), [Scheme::Visa, Scheme::CartesBancaires]);
+    /// ```
+    pub fn schemes(&self) -> Vec<Scheme> {
+        let digits = self.expose_digits();
+        Scheme::of_number(&digits).into_iter().chain(co_badge::of_number(&digits)).collect()
     }
 
     /// The brand that the number's first digits belong to, also one that has no [`Scheme`]; `None` for one that we do not know.

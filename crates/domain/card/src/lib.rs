@@ -5,6 +5,7 @@ mod brand;
 mod card;
 mod card_hash;
 mod client_facts;
+mod co_badge;
 mod iin_range;
 mod last_four;
 mod plaintext;

@@ -27,13 +27,15 @@ coded_enum! {
         Jcb = "JCB",
         /// Diners Club.
         Diners = "DINERS",
+        /// Cartes Bancaires, of France. Its cards bear the mark of Visa or Mastercard too, and have their numbers: see [`Card::schemes`](crate::Card::schemes).
+        CartesBancaires = "CB",
     }
 }
 
 /// Issuer identification numbers (ISO/IEC 7812) as the schemes publish them in their rules for merchants:
 /// Visa Core Rules (4); Mastercard Rules (51 to 55, and the 2-series 2221 to 2720 since 2017); American Express (34, 37);
 /// Discover Global Network ranges (6011, 644 to 65 for Discover; 300 to 305, 3095, 36, 38, 39 for Diners Club); JCB (3528 to 3589).
-/// National schemes inside these ranges (Elo, RuPay) count as the one whose range it is.
+/// National schemes inside these ranges (Elo, RuPay) count as the one whose range it is; [`crate::co_badge`] has those that a shopper may choose.
 const RANGES: [IinRange<Scheme>; 13] = [
     IinRange(Scheme::Visa, "4", "4"),
     IinRange(Scheme::Mastercard, "51", "55"),
@@ -60,7 +62,7 @@ impl Scheme {
     pub(crate) const fn lengths(self) -> &'static [usize] {
         match self {
             Self::Visa => &[13, 16, 18, 19],
-            Self::Mastercard => &[16],
+            Self::Mastercard | Self::CartesBancaires => &[16],
             Self::AmericanExpress => &[15],
             Self::Discover | Self::Jcb => &[16, 17, 18, 19],
             Self::Diners => &[14, 15, 16, 17, 18, 19],

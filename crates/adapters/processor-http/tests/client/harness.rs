@@ -103,6 +103,7 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
         order_id,
         amount: eur(minor),
         method_data,
+        scheme: None,
         store: None,
         return_url,
         country: Some("NL".to_owned()),

@@ -23,6 +23,7 @@ pub(crate) fn request(method_data: PaymentMethodData, currency: Currency, minor:
         order_id: OrderId::new(Uuid::new_v4()),
         amount: Amount::from_minor(currency, minor).unwrap(),
         method_data,
+        scheme: None,
         store: None,
         merchant_reference: "order-1".to_owned(),
         payment_method: "VISA".to_owned(),

@@ -78,6 +78,7 @@ fn copy(request: &AuthorizeRequest) -> AuthorizeRequest {
         order_id: request.order_id,
         amount: request.amount,
         method_data: PaymentMethodData::Method("IDEAL".to_owned()),
+        scheme: None,
         store: None,
         merchant_reference: request.merchant_reference.clone(),
         payment_method: request.payment_method.clone(),

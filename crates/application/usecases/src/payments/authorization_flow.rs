@@ -320,7 +320,10 @@ impl Prepared {
     fn instrument_facts(&self, method_data: &PaymentMethodData) -> InstrumentFacts {
         let stored = self.payment.contract.as_ref().and_then(|contract| contract.card.as_ref());
         let (digits, scheme) = match method_data {
-            PaymentMethodData::Card(card) => (Some(card.expose_digits()), card.scheme()),
+            // By which it is paid, of a card that bears more than one.
+            PaymentMethodData::Card(card) => {
+                (Some(card.expose_digits()), self.payment.order.payment_method.parse().ok())
+            }
             PaymentMethodData::StoredCredential(_) => (None, stored.map(|card| card.summary.scheme)),
             PaymentMethodData::WalletToken(_) | PaymentMethodData::Method(_) => (None, None),
         };

@@ -214,13 +214,9 @@ impl Checkouts {
         // Before the card is looked at, so that the merchant learns of the method that it named.
         let named = method.map(|id| purchase.offer(&self.payments.catalogue, id)).transpose();
         let named = named.map_err(|refusal| CheckoutError::Method(not_offered(refusal)))?;
-        let instrument = self.authorization_flow().card(&buyer, stash_id, now).await?;
-        match named {
-            Some(named) if named.id() != instrument.method.id() => {
-                let why = format!("what is stashed is a {}", instrument.method.id());
-                let violation = Violation::new("PaymentMethod", ViolationCode::Conflict, why);
-                Err(CheckoutError::Method(violation))
-            }
+        let chosen = named.as_ref().map(|named| named.id());
+        let instrument = self.authorization_flow().card(&buyer, stash_id, chosen, now).await?;
+        match chosen {
             None if !instrument.method.is_token() => {
                 Err(missing("PaymentMethod", "is required: what is stashed is a card, and no wallet's token"))
             }

@@ -41,11 +41,13 @@ pub(super) fn not_offered(refusal: MethodRefusal) -> Violation {
 }
 
 impl AuthorizationFlow<'_> {
-    /// The method of the stashed card or wallet's token, which must be usable here.
+    /// The method of the stashed card or wallet's token, which must be usable here; `chosen` is the scheme that shall be paid by, where somebody has
+    /// named one (docs/SPECIFICATION.md#co-badged-cards).
     pub(super) async fn card(
         &self,
         buyer: &Buyer<'_>,
         stash_id: &str,
+        chosen: Option<&str>,
         now: Timestamp,
     ) -> Result<PaymentInstrument, PaymentInstrumentError> {
         let key = buyer.stash_key(stash_id);
@@ -60,7 +62,11 @@ impl AuthorizationFlow<'_> {
             StashedKind::Card(_) => "cards of this scheme are not accepted for this payment: use another card",
             StashedKind::Wallet(_) => "is a wallet's token, which is not accepted for this payment: use a card",
         };
-        let id = summary.kind.method_id().ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?;
+        let own = summary.kind.method_id();
+        let id = match chosen {
+            Some(chosen) if own != Some(chosen) => self.second_scheme(&key, chosen, own, now).await?,
+            _ => own.ok_or_else(|| refuse(ViolationCode::NotAllowed, why))?,
+        };
         let method = buyer.purchase.stashed(&self.payments.catalogue, id);
         let method = method.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
         let candidates = self.payments.candidates(&buyer.purchase, method.id());
@@ -74,6 +80,28 @@ impl AuthorizationFlow<'_> {
         // A payment that begins with a card that cannot be opened would fail, and its reference would be used up.
         self.vault.check_key(&key_id).map_err(PaymentInstrumentError::Keyring)?;
         Ok(PaymentInstrument { method, stash: Some(StashUse { key, summary }), candidates })
+    }
+
+    /// The scheme that was chosen in place of the stashed card's `own`, whose mark it bears too. Only the number tells, so the card is opened for it.
+    async fn second_scheme(
+        &self,
+        key: &StashKey,
+        chosen: &str,
+        own: Option<&str>,
+        now: Timestamp,
+    ) -> Result<&'static str, PaymentInstrumentError> {
+        let found = self.stash.read_stash(key, now).await.map_err(PaymentInstrumentError::Store)?;
+        let (_summary, sealed) = found.ok_or_else(not_stashed)?;
+        let opened = self.vault.open(&sealed, key).map_err(PaymentInstrumentError::Keyring)?;
+        let schemes = match &opened.data {
+            StashedData::Card(card) => card.schemes(),
+            StashedData::WalletToken(_) => Vec::new(),
+        };
+        let borne = schemes.into_iter().map(Scheme::as_str).find(|scheme| *scheme == chosen);
+        borne.ok_or_else(|| {
+            let why = format!("what is stashed is a {}", own.unwrap_or("card of no scheme that is known"));
+            PaymentInstrumentError::Method(Violation::new("PaymentMethod", ViolationCode::Conflict, why))
+        })
     }
 
     /// The verification code that waits for a stored card of this scheme (docs/SPECIFICATION.md#saved-card-payment).

@@ -192,8 +192,8 @@ impl Shopper {
         let (authorization_flow, terms) = (self.authorization_flow(), &session.terms);
         let buyer = Buyer { purchase: purchase(session, &merchant), fingerprint: &submit.fingerprint };
         let (instrument, contract) = match &submit.means {
-            SubmitMeans::Stash(stash_id) => {
-                let instrument = authorization_flow.card(&buyer, stash_id, now).await?;
+            SubmitMeans::Stash { stash_id, scheme } => {
+                let instrument = authorization_flow.card(&buyer, stash_id, scheme.as_deref(), now).await?;
                 let contract = self.agreed(session, order_id, submit, offer, &buyer, &instrument, now)?;
                 (instrument, contract)
             }

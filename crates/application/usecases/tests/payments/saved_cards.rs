@@ -109,7 +109,7 @@ impl Shop {
         let submit = Submit {
             version: world.stored(session).await.revision,
             attempt: AttemptId::new(fresh()),
-            means: SubmitMeans::Stash(stash_id),
+            means: SubmitMeans::Stash { stash_id, scheme: None },
             fingerprint: "browser".to_owned(),
             consent: Some(ConsentRequest {
                 text_version: "2026-11".parse().unwrap(),

@@ -155,7 +155,7 @@ impl Payer {
 
     async fn submit(&self, program: &Program, number: usize) -> Result<bool, StoreError> {
         let Attempt { id, version, stash_id } = &self.attempts[number];
-        let means = SubmitMeans::Stash(stash_id.clone());
+        let means = SubmitMeans::Stash { stash_id: stash_id.clone(), scheme: None };
         let consent = self
             .stored(program)
             .await

@@ -296,7 +296,16 @@ impl World {
         let fingerprint = "browser".to_owned();
         let (version, attempt) = (self.stored(id).await.revision, AttemptId::new(fresh()));
         shopper
-            .submit(id, Submit { version, attempt, means: SubmitMeans::Stash(stash_id), fingerprint, consent: None })
+            .submit(
+                id,
+                Submit {
+                    version,
+                    attempt,
+                    means: SubmitMeans::Stash { stash_id, scheme: None },
+                    fingerprint,
+                    consent: None,
+                },
+            )
             .await
     }
 

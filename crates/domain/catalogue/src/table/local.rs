@@ -40,9 +40,7 @@ fn capture_later(method: Method) -> Method {
 
 pub(super) fn local() -> Vec<Method> {
     vec![
-        // Cards of one country, and those that the sandbox has no test numbers for.
-        Method::card("CB", "Cartes Bancaires", "cartes-bancaires.com; docs.stripe.com/payments/cartes-bancaires")
-            .only(&["FR"], &[Currency::Eur]),
+        // Cards that the sandbox has no test numbers for.
         Method::card("UNIONPAY", "UnionPay", "unionpayintl.com; docs.adyen.com, UnionPay"),
         // No longer issued in Europe since July 2023; cards run out by 2027.
         Method::card("MAESTRO", "Maestro", "mastercard.com, Maestro; docs.adyen.com, Maestro"),

@@ -22,6 +22,10 @@ fn cards() -> Vec<Method> {
         Method::card("DISC", "Discover", "Discover Global Network").in_sandbox(),
         Method::card("JCB", "JCB", "JCB International").in_sandbox(),
         Method::card("DINERS", "Diners Club", "Discover Global Network").in_sandbox(),
+        // Its cards bear the mark of Visa or Mastercard too, and the shopper chooses: docs/SPECIFICATION.md#co-badged-cards.
+        Method::card("CB", "Cartes Bancaires", "cartes-bancaires.com; docs.stripe.com/payments/cartes-bancaires")
+            .only(&["FR"], &[Currency::Eur])
+            .in_sandbox(),
     ]
 }
 
@@ -159,7 +163,8 @@ mod tests {
     #[test]
     fn the_sandbox_has_what_it_was_promised_to_have() {
         let ids: Vec<_> = methods().filter(|method| method.is_in_sandbox()).map(Method::id).collect();
-        let promised = ["VISA", "MC", "AMEX", "DISC", "JCB", "DINERS", "PAYPAL", "IDEAL", "PAYLATER", "BANKTRANSFER"];
+        let promised =
+            ["VISA", "MC", "AMEX", "DISC", "JCB", "DINERS", "CB", "PAYPAL", "IDEAL", "PAYLATER", "BANKTRANSFER"];
         assert_eq!(ids, [&promised[..], &["APPLEPAY"]].concat());
     }
 

@@ -53,6 +53,7 @@ async fn store(router: &ProcessorRouter, processor: &str) -> StoredCredential {
         order_id: OrderId::new(Uuid::new_v4()),
         amount: amount(),
         method_data: card(),
+        scheme: None,
         store: Some(ContractKind::Recurring),
         merchant_reference: "order-1".to_owned(),
         payment_method: "VISA".to_owned(),

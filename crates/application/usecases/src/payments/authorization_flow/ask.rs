@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use dropin_card::Scheme;
 use dropin_contract::Initiator;
 use dropin_order::ProcessorReference;
 use dropin_ports::{Applied, AuthorizeRequest, PaymentMethodData, ProcessorReply, Registration};
@@ -72,6 +73,7 @@ impl AuthorizationFlow<'_> {
         exemption: Option<ScaExemption>,
     ) -> AuthorizeRequest {
         let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
+        let scheme = chosen_scheme(&method_data, &order.payment_method);
         AuthorizeRequest {
             key: operation.id,
             processor: operation.processor.clone(),
@@ -82,6 +84,7 @@ impl AuthorizationFlow<'_> {
             payment_method: order.payment_method.clone(),
             amount: operation.amount,
             method_data,
+            scheme,
             store: prepared.payment.contract.as_ref().filter(|_| !prepared.payment.is_charge).map(|one| one.kind),
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
@@ -102,12 +105,34 @@ fn exemption_of(method_data: &PaymentMethodData, screened: Option<ScaExemption>)
     }
 }
 
+/// The scheme of the Order's method, where the card bears another one too (docs/SPECIFICATION.md#co-badged-cards).
+fn chosen_scheme(method_data: &PaymentMethodData, method: &str) -> Option<Scheme> {
+    match method_data {
+        PaymentMethodData::Card(card) if 1 < card.schemes().len() => method.parse().ok(),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use dropin_card::Card;
     use dropin_contract::{PaymentMark, StoredCredentialUse};
     use dropin_ports::StoredCredentialPayment;
 
     use super::*;
+
+    #[test]
+    fn only_a_card_of_two_schemes_is_paid_by_one_that_is_named() {
+        let card = |number: &str| PaymentMethodData::Card(Card::new("Ana", number, "123", "2031", "12"));
+        for (data, method, expected) in [
+            (card("4000002500001001"), "CB", Some(Scheme::CartesBancaires)),
+            (card("4000002500001001"), "VISA", Some(Scheme::Visa)),
+            (card("4242424242424242"), "VISA", None),
+            (PaymentMethodData::Method("PAYPAL".to_owned()), "PAYPAL", None),
+        ] {
+            assert_eq!(chosen_scheme(&data, method), expected, "{method}");
+        }
+    }
 
     #[test]
     fn what_the_merchant_begins_is_outside_the_scope_of_the_law() {
