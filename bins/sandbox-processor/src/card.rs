@@ -20,6 +20,16 @@ pub struct SandboxCard {
     failed_check: Option<IssuerCheck>,
     /// The schemes that may be chosen of a card that bears more than one; else none.
     schemes: &'static [CardScheme],
+    told: Option<ToldCardFacts>,
+}
+
+/// What the sandbox tells of a card with its yes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ToldCardFacts {
+    /// The country of its issuer.
+    pub(crate) country: &'static str,
+    /// How it is funded.
+    pub(crate) funding: &'static str,
 }
 
 /// What an issuer checks beside the payment itself.
@@ -32,7 +42,7 @@ enum IssuerCheck {
 }
 
 /// Every published test number (docs/SPECIFICATION.md#test-numbers). Pages, tools and documents that name a number take it from here.
-pub const TEST_CARDS: [SandboxCard; 24] = [
+pub const TEST_CARDS: [SandboxCard; 26] = [
     test_card("4242424242424242", "Visa", "Pays", Verdict::Approve(Scenario::Plain)),
     test_card("4000000000000002", "Visa", "Is declined", Verdict::Decline(Reason::GenericDecline)),
     test_card("4000000000009995", "Visa", "Is declined for lack of money", Verdict::Decline(Reason::InsufficientFunds)),
@@ -112,6 +122,8 @@ pub const TEST_CARDS: [SandboxCard; 24] = [
             Verdict::Approve(Scenario::Plain),
         )
     },
+    told_card("4000000360000006", "Visa", "Pays; it is known to be an Australian credit card", "AU", "CREDIT"),
+    told_card("5105105105105100", "Mastercard", "Pays; it is known to be a prepaid card of the USA", "US", "PREPAID"),
     test_card("5555555555554444", "Mastercard", "Pays", Verdict::Approve(Scenario::Plain)),
     test_card(
         "378282246310005",
@@ -125,12 +137,25 @@ pub const TEST_CARDS: [SandboxCard; 24] = [
 ];
 
 const fn test_card(number: &'static str, scheme: &'static str, does: &'static str, verdict: Verdict) -> SandboxCard {
-    SandboxCard { number, scheme, does, verdict, contract: ContractBehaviour::Plain, failed_check: None, schemes: &[] }
+    let contract = ContractBehaviour::Plain;
+    SandboxCard { number, scheme, does, verdict, contract, failed_check: None, schemes: &[], told: None }
 }
 
 /// One of the Visa numbers that pay, though what the issuer checks differs.
 const fn differing_card(number: &'static str, does: &'static str, check: IssuerCheck) -> SandboxCard {
     SandboxCard { failed_check: Some(check), ..test_card(number, "Visa", does, Verdict::Approve(Scenario::Plain)) }
+}
+
+/// One of the numbers that are published for a country or a kind of funding.
+const fn told_card(
+    number: &'static str,
+    scheme: &'static str,
+    does: &'static str,
+    country: &'static str,
+    funding: &'static str,
+) -> SandboxCard {
+    let told = Some(ToldCardFacts { country, funding });
+    SandboxCard { told, ..test_card(number, scheme, does, Verdict::Approve(Scenario::Plain)) }
 }
 
 /// One of the Visa numbers that are published for contracts.
@@ -206,6 +231,11 @@ impl SandboxCard {
     /// Whether the billing address is the card's; `None` unless the number says so, since no address is sent.
     pub(crate) fn address_matches(&self) -> Option<bool> {
         (self.failed_check == Some(IssuerCheck::Address)).then_some(false)
+    }
+
+    /// What is told of it; `None` unless the number is published for that.
+    pub(crate) const fn told(&self) -> Option<ToldCardFacts> {
+        self.told
     }
 
     /// Whether a code that is sent is the card's.

@@ -81,6 +81,10 @@ struct Checks {
     #[serde(skip_serializing_if = "Option::is_none")]
     code_matches: Option<bool>,
     authenticated: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_country: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    card_funding: Option<&'static str>,
 }
 
 impl Checks {
@@ -91,10 +95,13 @@ impl Checks {
         let card = row.last4.as_deref().and_then(SandboxCard::of_last4);
         // A card's page comes up for one purpose only, and is there for good.
         let authenticated = row.page_token.is_some();
+        let told = card.and_then(SandboxCard::told);
         (is_paid && (authenticated || card.is_some())).then(|| Self {
             address_matches: card.and_then(SandboxCard::address_matches),
             code_matches: card.filter(|_| row.has_code).map(SandboxCard::code_matches),
             authenticated,
+            card_country: told.map(|told| told.country),
+            card_funding: told.map(|told| told.funding),
         })
     }
 }

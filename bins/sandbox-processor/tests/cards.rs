@@ -67,6 +67,14 @@ async fn what_the_issuer_checked_stands_beside_its_yes() {
             authorization("4000000000000036"),
             json!({"AddressMatches": false, "CodeMatches": true, "Authenticated": false}),
         ),
+        (
+            authorization("4000000360000006"),
+            json!({"CodeMatches": true, "Authenticated": false, "CardCountry": "AU", "CardFunding": "CREDIT"}),
+        ),
+        (
+            authorization("5105105105105100"),
+            json!({"CodeMatches": true, "Authenticated": false, "CardCountry": "US", "CardFunding": "PREPAID"}),
+        ),
     ] {
         let key = fresh_key();
         let answer = caller.post("/v1/authorizations", &key, &body).await;

@@ -79,7 +79,11 @@ pub mod cards {
     pub const WRONG_CODE: &str = "4000000000000101";
     /// Bears the marks of Visa and Cartes Bancaires.
     pub const CO_BADGED: &str = "4000002500001001";
-    const SPECIAL: [&str; 18] = [
+    /// Authorized, and known to be an Australian credit card.
+    pub const AUSTRALIAN: &str = "4000000360000006";
+    /// Authorized, and known to be a prepaid card of the USA.
+    pub const PREPAID: &str = "5105105105105100";
+    const SPECIAL: [&str; 20] = [
         DECLINED,
         NO_FUNDS,
         STOLEN,
@@ -98,6 +102,8 @@ pub mod cards {
         OTHER_ADDRESS,
         WRONG_CODE,
         CO_BADGED,
+        AUSTRALIAN,
+        PREPAID,
     ];
 
     /// All of them, for the search after the suite.

@@ -175,9 +175,9 @@ crate::both! {
         assert_eq!((&order["State"], &order["UnderReview"]), (&json!("PROCESSED"), &json!(false)));
     }
 
-    /// One issuer takes the exemption; another refuses it, and the shopper authenticates in the same attempt.
+    /// One issuer takes the exemption; another refuses it, and the shopper authenticates in the same attempt. A law that does not reach a card asks nothing of it.
     async fn an_exemption_is_taken_or_leads_to_the_challenge(world: &World) {
-        screen(world, "[exemptions]\nLOW_VALUE = '30.00 EUR'").await;
+        screen(world, "[exemptions]\nLOW_VALUE = '30.00 EUR'\nONE_LEG_OUT = 'ON'").await;
         let small = json!({"AutoCapture": true, "Currency": "EUR", "Items": [{"Name": "Pencil", "Amount": 9.9, "Quantity": 1}]});
         let taken = world.paid(cards::CHALLENGED, small.clone()).await;
         world.receiver.expect(&taken.session, &PAID).await;
@@ -185,6 +185,12 @@ crate::both! {
         assert_eq!((&order["State"], &order["Screening"]["Exemption"]), (&json!("PROCESSED"), &json!("LOW_VALUE")), "{order}");
         let shown = world.programs.run_dropin(&["order", "show", order["OrderId"].as_str().unwrap()]);
         assert!(shown.contains("asked for the exemption LOW_VALUE"), "{shown}");
+        // That a card is of abroad, its first payment tells.
+        for expected in ["LOW_VALUE", "ONE_LEG_OUT"] {
+            let paid = world.paid(cards::AUSTRALIAN, small.clone()).await;
+            world.receiver.expect(&paid.session, &PAID).await;
+            assert_eq!(paid.order["Screening"]["Exemption"], expected, "{}", paid.order);
+        }
         let session = world.merchant.create_session(small).await;
         let progress = world.pay(&session, cards::ASKS_ALWAYS).await;
         assert_eq!((&progress["State"], &progress["Challenge"]), (&json!("REDIRECTED"), &json!(true)), "{progress}");

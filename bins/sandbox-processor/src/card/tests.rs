@@ -15,7 +15,7 @@ fn the_end_of_a_number_tells_which_it_is() {
         let (_, last4) = card.number.split_at(card.number.len() - 4);
         assert_eq!(SandboxCard::of_last4(last4).map(|found| found.number), Some(card.number));
     }
-    let codes: Vec<_> = TEST_CARDS[19..].iter().map(SandboxCard::scheme_code).collect();
+    let codes: Vec<_> = TEST_CARDS[21..].iter().map(SandboxCard::scheme_code).collect();
     assert_eq!(codes, ["MC", "AMEX", "DISC", "JCB", "DINERS"][..codes.len()]);
 }
 

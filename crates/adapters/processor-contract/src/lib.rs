@@ -20,6 +20,7 @@ macro_rules! all_cases {
                 a_card_is_authorized_and_captured_whole
                 a_part_is_captured_and_the_rest_released
                 declines_say_why
+                a_yes_tells_where_a_card_is_from_and_how_it_is_funded
                 a_challenge_is_decided_on_its_page
                 a_challenge_that_is_asked_for_is_shown
                 an_exemption_that_the_issuer_refuses_leads_to_the_page

@@ -50,12 +50,19 @@ struct ChecksBody {
     address_matches: Option<bool>,
     code_matches: Option<bool>,
     authenticated: Option<bool>,
+    card_country: Option<String>,
+    card_funding: Option<String>,
 }
 
 impl ChecksBody {
     fn checks(&self) -> IssuerChecks {
-        let Self { address_matches, code_matches, authenticated } = *self;
-        IssuerChecks { address_matches, code_matches, authenticated }
+        IssuerChecks {
+            address_matches: self.address_matches,
+            code_matches: self.code_matches,
+            authenticated: self.authenticated,
+            card_country: self.card_country.as_deref().and_then(|code| code.parse().ok()),
+            funding: self.card_funding.as_deref().and_then(|code| code.parse().ok()),
+        }
     }
 }
 

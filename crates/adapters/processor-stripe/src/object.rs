@@ -81,6 +81,8 @@ pub(crate) struct CardObject {
     pub(crate) last4: Option<String>,
     pub(crate) exp_month: Option<u8>,
     pub(crate) exp_year: Option<u16>,
+    pub(crate) country: Option<String>,
+    pub(crate) funding: Option<String>,
     pub(crate) checks: Option<Checks>,
     pub(crate) three_d_secure: Option<ThreeDSecure>,
 }

@@ -201,6 +201,9 @@ fn checks(card: &CardObject) -> IssuerChecks {
         address_matches,
         code_matches: passes(of_card.and_then(|checks| checks.cvc_check.as_ref())),
         authenticated,
+        card_country: card.country.as_deref().and_then(|code| code.parse().ok()),
+        // What is `unknown` there is not known here.
+        funding: card.funding.as_deref().and_then(|code| code.to_ascii_uppercase().parse().ok()),
     }
 }
 

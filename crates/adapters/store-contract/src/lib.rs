@@ -7,7 +7,7 @@ mod harness;
 mod steps;
 mod values;
 
-pub use cases::screening::any_decision;
+pub use cases::velocity::any_decision;
 pub use harness::{Harness, Raw, approval};
 pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_merchant};
 
@@ -273,24 +273,29 @@ macro_rules! all_cases {
                 approval_limits_are_replaced_whole
             }
             screening {
+                a_try_is_decided_on_by_its_counts_and_that_is_kept
+                a_count_that_comes_late_replaces_no_decision
+                a_reason_of_another_release_stays_as_it_is
+                an_alarm_is_raised_and_notified_once
+                a_screening_comes_back_whole_to_its_merchant
+                facts_go_after_their_time_and_the_decision_stays
+                what_people_decided_labels_a_screening
+            }
+            velocity {
                 a_try_counts_for_each_window_and_a_bucket_more
                 every_key_is_counted_by_itself_with_amounts_and_cards
                 what_an_older_key_of_the_ring_counted_counts
                 an_order_is_counted_once
-                a_try_is_decided_on_by_its_counts_and_that_is_kept
                 a_session_is_counted_by_its_tries
                 what_became_of_a_try_is_counted_in_its_order
                 what_an_alarm_asks_for_is_no_decline_of_the_merchants
                 payments_under_an_exemption_count_until_somebody_authenticates
-                an_alarm_is_raised_and_notified_once
+                what_was_told_of_a_card_is_known_of_it_later
                 counts_of_merchants_are_apart
                 tries_at_once_each_hear_of_those_before
                 who_has_paid_is_known_by_profile_or_browser
-                a_screening_comes_back_whole_to_its_merchant
-                facts_go_after_their_time_and_the_decision_stays
-                what_people_decided_labels_a_screening
                 the_sweep_deletes_only_what_is_over
-                counts_that_cannot_be_read_are_told
+                damaged_counts_begin_anew_and_those_of_a_newer_program_stay
             }
             stash {
                 posts_at_once_are_all_there

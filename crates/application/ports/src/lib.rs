@@ -101,9 +101,9 @@ pub use processor_records::{
 pub use rate_source::{RateSource, RateSourceError, Refreshed, SourceFailure};
 pub use rate_store::{OfferSet, OffersInserted, RateSourceCheck, RateSourceState, RateStore, RatesInForce};
 pub use screening::{
-    ALARM_LASTS, CardAuthentication, CountableOutcome, CountedPaymentTry, EXEMPTED_LIFETIME, HashedVelocityKey,
-    KNOWN_SHOPPER_LIFETIME, NewPaymentTry, OutsideScoreUnavailable, OutsideScorer, PaymentTryOutcome,
-    ScreenedPaymentTry, ScreeningStore, TryScreening, VelocityHash, VelocityKeyring,
+    ALARM_LASTS, CARD_FACTS_LIFETIME, CardAuthentication, CardFacts, CountableOutcome, CountedPaymentTry,
+    EXEMPTED_LIFETIME, HashedVelocityKey, KNOWN_SHOPPER_LIFETIME, NewPaymentTry, OutsideScoreUnavailable,
+    OutsideScorer, PaymentTryOutcome, ScreenedPaymentTry, ScreeningStore, TryScreening, VelocityHash, VelocityKeyring,
 };
 pub use sealed::{SealedKind, SealedStore, SealedValue};
 pub use session::{ChangeSession, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder};

@@ -3,7 +3,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
-use dropin_risk::{ExemptedPayments, Facts, OutsideScore, Screening, ScreeningLabel, Velocity, VelocityKey};
+use dropin_risk::{
+    CardFunding, ExemptedPayments, Facts, OutsideScore, Screening, ScreeningLabel, Velocity, VelocityKey,
+};
+use dropin_validation::Country;
 
 use crate::keyring::KeyringError;
 use crate::store::{NewEvent, StoreError};
@@ -49,6 +52,9 @@ pub const ALARM_LASTS: Duration = Duration::from_secs(10 * 60);
 /// How long payments under an exemption count that none by the same card follows.
 pub const EXEMPTED_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
 
+/// How long it is known of a card what a processor told of it.
+pub const CARD_FACTS_LIFETIME: Duration = Duration::from_secs(90 * 86_400);
+
 /// How long a shopper who has paid is known without coming again.
 pub const KNOWN_SHOPPER_LIFETIME: Duration = Duration::from_secs(400 * 86_400);
 
@@ -89,6 +95,15 @@ pub struct NewPaymentTry {
     pub amount_cents: u64,
 }
 
+/// What a processor has told of a card: nothing, where it is the default.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CardFacts {
+    /// The country of its issuer.
+    pub country: Option<Country>,
+    /// How it is funded.
+    pub funding: Option<CardFunding>,
+}
+
 /// What was counted for a try.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CountedPaymentTry {
@@ -98,6 +113,8 @@ pub struct CountedPaymentTry {
     pub known_since: Option<Timestamp>,
     /// Payments by the same card under an exemption since its shopper authenticated last; `None` where the card is not known.
     pub exempted: Option<ExemptedPayments>,
+    /// What was told with an earlier payment by the same card.
+    pub card: CardFacts,
 }
 
 /// Decides on a try by what was counted for it. It may be asked more than once about the same try, and waits for nothing.
@@ -110,7 +127,7 @@ pub struct ScreenedPaymentTry {
     pub counted: CountedPaymentTry,
     /// What was decided by that.
     pub screening: Screening,
-    /// Whether it is in the store: it is not where the merchant has no such Order.
+    /// Whether it is in the store: it is not where another decision on the Order was kept before, or the merchant has no such Order.
     pub is_kept: bool,
 }
 
@@ -150,12 +167,15 @@ pub struct CountableOutcome {
     pub in_alarm: bool,
     /// Counted with an approval, once.
     pub authentication: CardAuthentication,
+    /// What was told of the card with an approval: known from then on, in place of what was told before.
+    pub card: CardFacts,
 }
 
 impl CountableOutcome {
-    /// An outcome outside of an alarm that says nothing of exemptions.
+    /// An outcome outside of an alarm that says nothing of the card.
     pub const fn plain(outcome: PaymentTryOutcome) -> Self {
-        Self { outcome, in_alarm: false, authentication: CardAuthentication::Unchanged }
+        let card = CardFacts { country: None, funding: None };
+        Self { outcome, in_alarm: false, authentication: CardAuthentication::Unchanged, card }
     }
 }
 
@@ -163,7 +183,8 @@ impl CountableOutcome {
 #[async_trait]
 pub trait ScreeningStore: Send + Sync {
     /// Counts a try, decides on it by what its keys have by then, and keeps the decision, in one step. Tries that run at the same time, in any process, are
-    /// each counted once, and each hears of those counted before it. Counting the same Order again changes no count.
+    /// each counted once, and each hears of those counted before it. Counting the same Order again changes no count, and a decision that was kept before
+    /// stays: whoever waited no longer for this one has decided without it.
     ///
     /// A REVIEW and a BLOCK are on the disk when this returns. Of another decision a crash of the database's server may lose the last half second; the
     /// first commit that waits for the disk keeps it, too.

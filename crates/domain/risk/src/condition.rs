@@ -34,9 +34,9 @@ coded_enum! {
 }
 
 impl CountryFact {
-    const fn of(self, facts: &Facts) -> Option<Country> {
+    fn of(self, facts: &Facts) -> Option<Country> {
         match self {
-            Self::Card => facts.card_country,
+            Self::Card => facts.country_of_card(),
             Self::Billing => facts.billing_country,
             Self::Shipping => facts.shipping_country,
             Self::Phone => facts.phone_country,
@@ -70,7 +70,7 @@ impl Condition {
                 fact.of(facts).is_some_and(|country| countries.contains(&country) == *within)
             }
             Self::Scheme { scheme, same } => facts.scheme.is_some_and(|one| (one == *scheme) == *same),
-            Self::Funding { funding, same } => facts.funding.is_some_and(|one| (one == *funding) == *same),
+            Self::Funding { funding, same } => facts.funding_of_card().is_some_and(|one| (one == *funding) == *same),
             Self::Amount { more, cents } => facts.amount_cents.is_some_and(|amount| compare(*more, amount, *cents)),
             Self::Velocity { name, more, number } => {
                 facts.velocity.number(*name).is_some_and(|counted| compare(*more, counted, *number))

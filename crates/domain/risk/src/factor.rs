@@ -62,10 +62,10 @@ impl Factor {
         match self {
             Self::NewShopper => facts.known_days.is_none_or(|days| days == 0),
             Self::ReturningShopper => facts.known_days.is_some_and(|days| limits.returning_days.max(1) <= days),
-            Self::CardCountryIsNotBilling => differ(facts.card_country, facts.billing_country),
-            Self::CardCountryIsNotIp => differ(facts.card_country, facts.ip_country),
+            Self::CardCountryIsNotBilling => differ(facts.country_of_card(), facts.billing_country),
+            Self::CardCountryIsNotIp => differ(facts.country_of_card(), facts.ip_country),
             Self::CountriesAllDiffer => {
-                let (card, billing, ip) = (facts.card_country, facts.billing_country, facts.ip_country);
+                let (card, billing, ip) = (facts.country_of_card(), facts.billing_country, facts.ip_country);
                 differ(card, billing) && differ(billing, ip) && differ(card, ip)
             }
             Self::BillingIsNotShipping => differ(facts.billing_country, facts.shipping_country),
@@ -77,7 +77,7 @@ impl Factor {
                 domain.is_some_and(|domain| rules.is_disposable(domain))
             }
             Self::EmailIsGenerated => facts.email.as_ref().is_some_and(|address| email::is_generated(address.as_str())),
-            Self::CardIsPrepaid => facts.funding == Some(CardFunding::Prepaid),
+            Self::CardIsPrepaid => facts.funding_of_card() == Some(CardFunding::Prepaid),
             Self::AmountIsLarge => facts.amount_cents.is_some_and(|cents| limits.large_cents < cents),
             Self::AmountIsSmall => facts.amount_cents.is_some_and(|cents| cents < limits.small_cents),
             Self::MerchantAlarm => is_alarm(facts, limits),
@@ -94,7 +94,7 @@ fn differ(one: Option<Country>, other: Option<Country>) -> bool {
 }
 
 fn is_foreign(facts: &Facts) -> bool {
-    let countries = [facts.card_country, facts.billing_country, facts.ip_country];
+    let countries = [facts.country_of_card(), facts.billing_country, facts.ip_country];
     let mut known = countries.into_iter().flatten().peekable();
     facts.language_country.is_some_and(|language| known.peek().is_some() && known.all(|country| country != language))
 }

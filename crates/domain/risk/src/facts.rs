@@ -96,6 +96,12 @@ pub struct IssuerChecks {
     pub code_matches: Option<bool>,
     /// Whether the shopper authenticated, so that the issuer bears the loss.
     pub authenticated: Option<bool>,
+    /// The country of the card's issuer.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub card_country: Option<Country>,
+    /// How the card is funded.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub funding: Option<CardFunding>,
 }
 
 /// What is known of a payment. What is not known is `None`: its factor is absent, and nothing is guessed.
@@ -116,9 +122,9 @@ pub struct Facts {
     pub amount_cents: Option<u64>,
     /// The card's scheme.
     pub scheme: Option<Scheme>,
-    /// How the card is funded.
+    /// How the card is funded, where that is known before the issuer is asked.
     pub funding: Option<CardFunding>,
-    /// The country of the card's issuer.
+    /// The country of the card's issuer, where that is known before it is asked.
     pub card_country: Option<Country>,
     /// The country of the billing address.
     pub billing_country: Option<Country>,
@@ -156,4 +162,16 @@ pub struct Facts {
     /// What a service outside says; `None` where none was asked.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub outside: Option<OutsideScore>,
+}
+
+impl Facts {
+    /// The country of the card's issuer, whenever that was heard of.
+    pub(crate) fn country_of_card(&self) -> Option<Country> {
+        self.card_country.or(self.issuer.card_country)
+    }
+
+    /// How the card is funded, whenever that was heard of.
+    pub(crate) fn funding_of_card(&self) -> Option<CardFunding> {
+        self.funding.or(self.issuer.funding)
+    }
 }

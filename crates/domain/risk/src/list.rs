@@ -103,7 +103,7 @@ impl SubjectList {
             ListKind::Devices => has_text(&facts.device),
             ListKind::Profiles => has_text(&facts.profile),
             ListKind::Networks => facts.ip.is_some_and(|ip| self.networks.values().any(|network| within(network, ip))),
-            ListKind::CardCountries => has_country(facts.card_country),
+            ListKind::CardCountries => has_country(facts.country_of_card()),
             ListKind::BillingCountries => has_country(facts.billing_country),
             ListKind::IpCountries => has_country(facts.ip_country),
         }

@@ -199,12 +199,10 @@ impl Reader<'_> {
             digits.push(letter);
         }
         let unsigned = digits.trim_start_matches(['+', '-']);
-        let has_form =
-            unsigned.bytes().all(|byte| byte.is_ascii_digit()) && (unsigned.len() == 1 || !unsigned.starts_with('0'));
-        if !has_form {
+        if unsigned.starts_with('0') && unsigned.len() != 1 {
             return Err((at, FORM));
         }
-        digits.parse().map_err(|_too_long| (at, FORM))
+        digits.parse().map_err(|_no_number| (at, FORM))
     }
 
     fn list(&mut self) -> ReadResult<Vec<Value>> {

@@ -49,13 +49,16 @@ impl FromStr for RuleName {
     type Err = InvalidRuleName;
 
     fn from_str(text: &str) -> Result<Self, InvalidRuleName> {
-        let is_name = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
-        if (1..=40).contains(&text.len()) && text.bytes().all(is_name) {
+        if (1..=40).contains(&text.len()) && text.bytes().all(is_of_name) {
             Ok(Self(text.to_owned()))
         } else {
             Err(InvalidRuleName)
         }
     }
+}
+
+const fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_'
 }
 
 /// The code of the score from outside.
@@ -90,6 +93,20 @@ pub enum ReasonCode {
     OutsideScore,
     /// What stands beside that score.
     OutsideReason(RuleName),
+    /// One that this release does not know, read from what an older or a newer one stored: it is shown as it stands there.
+    Unknown(String),
+}
+
+#[cfg(feature = "serde")]
+impl ReasonCode {
+    /// Most characters of a code that is not known.
+    const MAX_UNKNOWN_CHARACTERS: usize = 80;
+
+    /// A code that was stored.
+    pub(crate) fn of_stored(text: &str) -> Result<Self, UnknownReason> {
+        let is_code = (1..=Self::MAX_UNKNOWN_CHARACTERS).contains(&text.len()) && text.bytes().all(is_of_name);
+        text.parse().or_else(|unknown| if is_code { Ok(Self::Unknown(text.to_owned())) } else { Err(unknown) })
+    }
 }
 
 impl fmt::Display for ReasonCode {
@@ -102,6 +119,7 @@ impl fmt::Display for ReasonCode {
             Self::Factor(factor) => factor.fmt(f),
             Self::OutsideScore => f.write_str(OUTSIDE_SCORE),
             Self::OutsideReason(name) => write!(f, "{OUTSIDE_REASON}{name}"),
+            Self::Unknown(code) => f.write_str(code),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Serialized forms: codes as texts, and the flat form of a sum.
 
 use dropin_kernel::serialize_as_text;
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::facts::FactText;
@@ -8,7 +9,19 @@ use crate::reason::{ReasonCode, RuleName};
 use crate::rules::RulesFingerprint;
 use crate::velocity::{VelocityCounts, VelocityName, VelocitySum};
 
-serialize_as_text!(ReasonCode, RuleName, RulesFingerprint, VelocityName);
+serialize_as_text!(RuleName, RulesFingerprint, VelocityName);
+
+impl Serialize for ReasonCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ReasonCode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::of_stored(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
 
 impl Serialize for FactText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

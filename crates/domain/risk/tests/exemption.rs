@@ -123,6 +123,14 @@ fn what_the_issuer_says_later_changes_nothing_of_what_was_asked() {
     ] {
         assert_eq!(asked(ALL, Facts { issuer, ..payment(5_00) }), Some(LowValue), "{issuer:?}");
     }
+    // What nobody knew when the processor was asked exempts from nothing.
+    let abroad = IssuerChecks { card_country: "US".parse().ok(), ..IssuerChecks::default() };
+    let only_abroad = "[exemptions]\nONE_LEG_OUT = 'ON'\n";
+    assert_eq!(asked(only_abroad, Facts { issuer: abroad, ..payment(5_00) }), None);
+    assert_eq!(
+        asked(only_abroad, Facts { card_country: "US".parse().ok(), issuer: abroad, ..payment(5_00) }),
+        Some(OneLegOut)
+    );
     // Challenged before the issuer spoke, and allowed by the authentication.
     let asks = format!("{ALL}[weights]\nAMOUNT_IS_SMALL = 50");
     let issuer = IssuerChecks { authenticated: Some(true), ..IssuerChecks::default() };

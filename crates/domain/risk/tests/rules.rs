@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use dropin_risk::{
-    BUILT_IN_RULES, Decision, FactText, Facts, Rules, RulesFile, VelocityKey, VelocitySum, VelocityWindow,
+    BUILT_IN_RULES, Decision, FactText, Facts, InvalidRulesFingerprint, Rules, RulesFile, RulesFingerprint,
+    VelocityKey, VelocitySum, VelocityWindow,
 };
 
 /// The built-in rules with `file` laid over them.
@@ -120,6 +121,20 @@ fn fingerprints_tell_rules_apart() {
 }
 
 #[test]
+fn a_fingerprint_is_read_as_it_is_written_and_nothing_else_is_one() {
+    let (built_in, other) = (Rules::built_in().fingerprint(), rules("[weights]\nNEW_SHOPPER = 6").fingerprint());
+    for one in [built_in, other] {
+        assert_eq!(one.to_string().parse(), Ok(one));
+    }
+    assert_eq!("00000000000000ff".parse::<RulesFingerprint>().unwrap().to_string(), "00000000000000ff");
+    for text in
+        ["", "ff", "000000000000000", "00000000000000000", "00000000000000FF", "+0000000000000ff", "00000000000000fg"]
+    {
+        assert_eq!(text.parse::<RulesFingerprint>(), Err(InvalidRulesFingerprint), "{text}");
+    }
+}
+
+#[test]
 fn every_mistake_has_its_line_and_column() {
     refused("NEW_SHOPPER = 5", 1, 1, "stands before the first section");
     refused("[colours]\nRED = 1", 1, 1, "is no section; there are thresholds, limits,");
@@ -131,7 +146,24 @@ fn every_mistake_has_its_line_and_column() {
     refused("[weights]\nNEW_SHOPPER 5", 2, 13, "here `=` belongs");
     refused("[weights]\nNEW_SHOPPER = ", 2, 15, "here a whole number, a \"text\" or a [list] belongs");
     refused("[weights]\nNEW_SHOPPER = 5 6", 2, 17, "here the line has to end");
-    for number in ["5.0", "05", "1_0", "0x5", "5e1", "-", "101", "-101", "99999999999999999999", "\"5\"", "[5]"] {
+    for number in [
+        "5.0",
+        "05",
+        "-05",
+        "00",
+        "1_0",
+        "0x5",
+        "5e1",
+        "-",
+        "+",
+        "+-5",
+        "--5",
+        "101",
+        "-101",
+        "99999999999999999999",
+        "\"5\"",
+        "[5]",
+    ] {
         refused(&format!("[weights]\nNEW_SHOPPER = {number}"), 2, 15, "must be a whole number");
     }
     refused("[weights]\nNEW_SHOPPER = true", 2, 15, "here a whole number");

@@ -107,7 +107,7 @@ fn each_factor_applies_from_its_limit_on_and_no_sooner() {
         ("AUTHENTICATED -40", |facts| facts.issuer.authenticated = Some(true)),
         ("", |facts| {
             let (yes, no) = (Some(true), Some(false));
-            facts.issuer = IssuerChecks { address_matches: yes, code_matches: yes, authenticated: no };
+            facts.issuer = IssuerChecks { address_matches: yes, code_matches: yes, authenticated: no, ..facts.issuer };
         }),
     ];
     for (index, (reason, change)) in factors.iter().enumerate() {
@@ -527,4 +527,36 @@ fn a_dry_run_tells_what_would_change() {
     assert_eq!((run.count(Allow, Review), run.count(Allow, Block), run.count(Review, Allow)), (2, 1, 0));
     assert_eq!((run.count(Allow, Challenge), run.count(Allow, Allow)), (0, 0));
     assert_eq!(dry_run(past.iter().map(|(id, one)| (*id, one)), &rules).changes, []);
+}
+
+#[test]
+fn what_the_issuer_tells_of_a_card_counts_as_what_was_known_of_it() {
+    let file = concat!(
+        "[rules]\nABROAD = 'CARD_COUNTRY = US then REVIEW'\nGIFT = 'FUNDING = PREPAID then CHALLENGE'\n",
+        "[block]\nCARD_COUNTRIES = ['KP']\n",
+    );
+    let rules = Rules::built_in().with(&RulesFile::parse(file).unwrap()).unwrap();
+    let codes = |facts: &Facts| -> Vec<String> {
+        rules.screen(facts.clone()).reasons().iter().map(|reason| reason.code.to_string()).collect()
+    };
+    for (country, funding) in [("US", "PREPAID"), ("AT", "CREDIT"), ("KP", "DEBIT"), ("BR", "PREPAID")] {
+        let facts = Facts {
+            billing_country: "AT".parse().ok(),
+            ip_country: "DE".parse().ok(),
+            language_country: "US".parse().ok(),
+            ..Facts::default()
+        };
+        let before = Facts { card_country: country.parse().ok(), funding: funding.parse().ok(), ..facts.clone() };
+        let issuer = IssuerChecks {
+            card_country: country.parse().ok(),
+            funding: funding.parse().ok(),
+            ..IssuerChecks::default()
+        };
+        let after = Facts { issuer, ..facts.clone() };
+        assert_ne!((country, codes(&after)), ("US", codes(&facts)), "nothing was known");
+        assert_eq!(codes(&after), codes(&before), "{country} {funding}");
+        // What was known before stands, whatever is told later.
+        let both = Facts { issuer: IssuerChecks { card_country: "FR".parse().ok(), ..issuer }, ..before.clone() };
+        assert_eq!(codes(&both), codes(&before));
+    }
 }

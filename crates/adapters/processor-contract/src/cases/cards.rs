@@ -1,7 +1,7 @@
 use dropin_money::{Amount, Currency};
 use dropin_order::{DeclineReason, OpKind};
 use dropin_ports::{AuthorizeRequest, ProcessorReply};
-use dropin_risk::ScaExemption;
+use dropin_risk::{CardFunding, ScaExemption};
 
 use crate::asking::{
     ALWAYS_ASKS, CHALLENGED, PLAIN, approved, authorize, authorized, card, declined, eur, is_approved, known, on_page,
@@ -42,6 +42,19 @@ pub async fn declines_say_why(harness: &dyn ProcessorHarness) {
         assert_eq!(declined(&reply), Some(reason), "{number}: {reply:?}");
         let later = known(harness.processor().status(asked.query()).await);
         assert_eq!(declined(&later), Some(reason), "{number}: {later:?}");
+    }
+}
+
+pub async fn a_yes_tells_where_a_card_is_from_and_how_it_is_funded(harness: &dyn ProcessorHarness) {
+    for (number, country, funding) in
+        [("4000000360000006", "AU", CardFunding::Credit), ("5105105105105100", "US", CardFunding::Prepaid)]
+    {
+        let (asked, reply) = authorize(harness, request(card(number), eur(1_00))).await;
+        let later = known(harness.processor().status(asked.query()).await);
+        for reply in [reply, later] {
+            let ProcessorReply::Approved { checks, .. } = reply else { panic!("{number}: {reply:?}") };
+            assert_eq!((checks.card_country, checks.funding), (country.parse().ok(), Some(funding)), "{number}");
+        }
     }
 }
 

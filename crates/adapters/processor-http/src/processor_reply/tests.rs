@@ -131,7 +131,15 @@ fn a_check_is_what_the_issuer_says_and_unknown_where_it_says_nothing() {
         let ProcessorReply::Approved { amount, captured, under_review, credential, .. } = yes(Some(ten())) else {
             panic!("a yes");
         };
-        let checks = IssuerChecks { address_matches, code_matches, authenticated };
+        let checks = IssuerChecks { address_matches, code_matches, authenticated, ..IssuerChecks::default() };
+        ProcessorReply::Approved { amount, captured, under_review, credential, checks }
+    };
+    let of_card = |country: &str, funding: &str| {
+        let ProcessorReply::Approved { amount, captured, under_review, credential, .. } = yes(Some(ten())) else {
+            panic!("a yes");
+        };
+        let (card_country, funding) = (country.parse().ok(), funding.parse().ok());
+        let checks = IssuerChecks { card_country, funding, ..IssuerChecks::default() };
         ProcessorReply::Approved { amount, captured, under_review, credential, checks }
     };
     for (said, expected) in [
@@ -141,6 +149,8 @@ fn a_check_is_what_the_issuer_says_and_unknown_where_it_says_nothing() {
         ),
         (json!({"CodeMatches": true, "Later": "more"}), known(None, Some(true), None)),
         (json!({"AddressMatches": false, "Authenticated": null}), known(Some(false), None, None)),
+        (json!({"CardCountry": "AU", "CardFunding": "DEBIT"}), of_card("AU", "DEBIT")),
+        (json!({"CardCountry": "XX", "CardFunding": "CHARGE"}), known(None, None, None)),
         (json!({}), known(None, None, None)),
         (Value::Null, known(None, None, None)),
     ] {

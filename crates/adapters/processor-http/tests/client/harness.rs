@@ -139,8 +139,13 @@ pub(crate) fn checked(minor: i64, checks: IssuerChecks) -> ProcessorReply {
 }
 
 /// What is known of a card whose code is right, and whose shopper was asked for nothing.
-pub(crate) const CODE_MATCHES: IssuerChecks =
-    IssuerChecks { address_matches: None, code_matches: Some(true), authenticated: Some(false) };
+pub(crate) const CODE_MATCHES: IssuerChecks = IssuerChecks {
+    address_matches: None,
+    code_matches: Some(true),
+    authenticated: Some(false),
+    card_country: None,
+    funding: None,
+};
 
 impl Harness {
     /// Asks until the operation is no longer pending, and gives what became of it.

@@ -396,5 +396,14 @@ fn metadata(fields: &Fields) -> Value {
 
 fn card(number: &str) -> Value {
     let last4 = number.get(number.len().saturating_sub(4)..);
-    json!({"brand": "visa", "last4": last4, "exp_month": 12, "exp_year": 2031, "checks": {"cvc_check": "pass"}})
+    let (country, funding) = match number {
+        "4000000360000006" => ("AU", "credit"),
+        "5105105105105100" => ("US", "prepaid"),
+        _ => ("US", "unknown"),
+    };
+    let checks = json!({"cvc_check": "pass"});
+    json!({
+        "brand": "visa", "last4": last4, "exp_month": 12, "exp_year": 2031, "country": country, "funding": funding,
+        "checks": checks
+    })
 }

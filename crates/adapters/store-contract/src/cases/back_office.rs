@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_card::LastFour;
-use dropin_kernel::{MerchantId, OrderId, Timestamp};
+use dropin_kernel::{MerchantId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Order, OrderState};
 use dropin_ports::{OrderSearch, SearchBounds, SearchFilter, SessionSearch, Settled};
@@ -139,23 +139,20 @@ pub async fn orders_are_found_by_what_they_are_named_by(harness: Arc<Harness>) {
 
 /// What is named by its reference is found only where everything else fits.
 async fn the_rest_has_to_fit_too(harness: &Harness, order: &Order) {
-    let (created_at, total) = (order.created_at, order.total);
-    let another = Amount::from_minor(total.currency(), total.minor() + 1).unwrap();
-    let filters: [(&str, fn(&mut SearchFilter, Filtered), bool); 6] = [
-        ("its time", |filter, of| (filter.since, filter.until) = (Some(of.at), Some(of.at.plus(of.hour))), true),
-        ("later", |filter, of| filter.since = Some(of.at.plus(of.hour)), false),
-        ("before", |filter, of| filter.until = Some(of.at), false),
-        ("its total", |filter, of| filter.totals = Some(vec![of.another, of.total]), true),
-        ("another total", |filter, of| filter.totals = Some(vec![of.another]), false),
-        ("another currency", |filter, _| filter.currency = Some(Currency::Try), false),
-    ];
-    let of = Filtered { at: created_at, hour: Duration::from_secs(3600), total, another };
-    for (what, set, is_found) in filters {
-        let mut filter = SearchFilter { reference: Some(order.merchant_reference.clone()), ..SearchFilter::default() };
-        set(&mut filter, of);
+    let (created_at, later) = (order.created_at, order.created_at.plus(Duration::from_secs(3600)));
+    let another = Amount::from_minor(order.total.currency(), order.total.minor() + 1).unwrap();
+    let by = || SearchFilter { reference: Some(order.merchant_reference.clone()), ..SearchFilter::default() };
+    for (what, filter, is_found) in [
+        ("its time", SearchFilter { since: Some(created_at), until: Some(later), ..by() }, true),
+        ("later", SearchFilter { since: Some(later), ..by() }, false),
+        ("before", SearchFilter { until: Some(created_at), ..by() }, false),
+        ("its total", SearchFilter { totals: Some(vec![another, order.total]), ..by() }, true),
+        ("another total", SearchFilter { totals: Some(vec![another]), ..by() }, false),
+        ("another currency", SearchFilter { currency: Some(Currency::Try), ..by() }, false),
+    ] {
         assert_eq!(named(harness, filter).await.len(), usize::from(is_found), "{what}");
     }
-    let by_name = || all(SearchFilter { reference: Some(order.merchant_reference.clone()), ..SearchFilter::default() });
+    let by_name = || all(by());
     for (state, is_found) in [(order.state, true), (OrderState::Declined, false)] {
         let search = OrderSearch { state: Some(state), ..by_name() };
         assert_eq!(found(harness, search).await.len(), usize::from(is_found), "{}", state.as_str());
@@ -165,15 +162,6 @@ async fn the_rest_has_to_fit_too(harness: &Harness, order: &Order) {
         assert_eq!(found(harness, search).await.len(), usize::from(is_found), "{method}");
     }
     assert_eq!(found(harness, OrderSearch { under_review: true, ..by_name() }).await, []);
-}
-
-/// What an Order is filtered by.
-#[derive(Clone, Copy)]
-struct Filtered {
-    at: Timestamp,
-    hour: Duration,
-    total: Amount,
-    another: Amount,
 }
 
 pub async fn orders_are_found_by_the_end_of_a_card(harness: Arc<Harness>) {

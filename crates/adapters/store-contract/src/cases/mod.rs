@@ -36,4 +36,5 @@ pub mod screening;
 pub mod sealed;
 pub mod session;
 pub mod stash;
+pub mod velocity;
 pub mod wallet;

@@ -63,7 +63,7 @@ fn of_named(
     // A list without an id would have the whole table read.
     if !named.sessions.is_empty() {
         let sessions = named.sessions.iter().copied().map(Some).collect::<Vec<_>>();
-        let of_sessions = newest.clone().filter(purchase_order::session_id.eq_any(sessions));
+        let of_sessions = newest.filter(purchase_order::session_id.eq_any(sessions));
         rows.extend(of_sessions.load::<OrderRow>(connection).in_table(TABLE)?);
     }
     if !named.orders.is_empty() {

@@ -1,10 +1,12 @@
 //! Counts and keys as bytes of a row: a format byte, and numbers in seven bits a byte, the least significant first (LEB128).
 
-use dropin_kernel::Timestamp;
-use dropin_ports::VelocityHash;
-use dropin_risk::{ExemptedPayments, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
+use std::str::FromStr;
 
-use super::counts::{CardTag, CountedExemptions, KeyCounts, minute};
+use dropin_kernel::Timestamp;
+use dropin_ports::{CardFacts, VelocityHash};
+use dropin_risk::{CardFunding, ExemptedPayments, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
+
+use super::counts::{CardTag, CountedExemptions, KeyCounts, ToldCardFacts, minute};
 use crate::fault::{Fault, corrupt};
 
 const FORMAT: u8 = 1;
@@ -12,6 +14,8 @@ const FORMAT: u8 = 1;
 const ALARMS_FORMAT: u8 = 2;
 /// Of counts that have those of verifications in alarms, too, and payments under an exemption.
 const EXEMPTIONS_FORMAT: u8 = 3;
+/// Of counts of a card of which a processor told something, too.
+const CARD_FACTS_FORMAT: u8 = 4;
 
 /// The counts as they are stored. Of each window the buckets follow each other by how many buckets lie between.
 pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
@@ -47,12 +51,17 @@ pub(super) fn encode_counts(counts: &KeyCounts) -> Vec<u8> {
         bytes.extend_from_slice(tag);
         put(&mut bytes, minutes(seen).wrapping_sub(first).cast_unsigned());
     }
-    if format == EXEMPTIONS_FORMAT {
+    if EXEMPTIONS_FORMAT <= format {
         put(&mut bytes, counts.exempted.map_or(0, |exempted| exempted.payments.payments.into()));
         if let Some(CountedExemptions { payments, last }) = counts.exempted {
             put(&mut bytes, payments.amount_cents);
             put(&mut bytes, minutes(&last).cast_unsigned());
         }
+    }
+    if let Some(ToldCardFacts { facts, at }) = counts.card {
+        put_text(&mut bytes, facts.country.map_or("", |country| country.code()));
+        put_text(&mut bytes, facts.funding.map_or("", CardFunding::as_str));
+        put(&mut bytes, minutes(&at).cast_unsigned());
     }
     bytes
 }
@@ -62,7 +71,9 @@ fn format_of(counts: &KeyCounts) -> u8 {
     let has = |is_counted: fn(&VelocityCounts) -> bool| {
         counts.buckets.values().flat_map(|buckets| buckets.values()).any(is_counted)
     };
-    if counts.exempted.is_some() || has(|counted| counted.alarm_verifications != 0) {
+    if counts.card.is_some() {
+        CARD_FACTS_FORMAT
+    } else if counts.exempted.is_some() || has(|counted| counted.alarm_verifications != 0) {
         EXEMPTIONS_FORMAT
     } else if has(|counted| counted.alarm_challenges != 0 || counted.alarm_passes != 0) {
         ALARMS_FORMAT
@@ -85,7 +96,7 @@ pub(super) fn decode_counts(bytes: &[u8]) -> Result<KeyCounts, Fault> {
     let read = |mut bytes: &[u8]| {
         let bytes = &mut bytes;
         let mut counts = KeyCounts::default();
-        let format = byte(bytes).filter(|format| (FORMAT..=EXEMPTIONS_FORMAT).contains(format))?;
+        let format = byte(bytes).filter(|format| (FORMAT..=CARD_FACTS_FORMAT).contains(format))?;
         for window in VelocityWindow::ALL {
             let mut before = 0_i64;
             for _ in 0..number(bytes)? {
@@ -115,24 +126,32 @@ pub(super) fn decode_counts(bytes: &[u8]) -> Result<KeyCounts, Fault> {
             let minute = first.wrapping_add(number(bytes)?.cast_signed());
             counts.cards.insert(*tag, start_of(VelocityWindow::TenMinutes, minute)?);
         }
-        let payments = if format == EXEMPTIONS_FORMAT { small(bytes)? } else { 0 };
+        let payments = if EXEMPTIONS_FORMAT <= format { small(bytes)? } else { 0 };
         if payments != 0 {
             let payments = ExemptedPayments { payments, amount_cents: number(bytes)? };
             let last = start_of(VelocityWindow::TenMinutes, number(bytes)?.cast_signed())?;
             counts.exempted = Some(CountedExemptions { payments, last });
+        }
+        if format == CARD_FACTS_FORMAT {
+            let facts = CardFacts { country: read_code(bytes)?, funding: read_code(bytes)? };
+            let at = start_of(VelocityWindow::TenMinutes, number(bytes)?.cast_signed())?;
+            counts.card = Some(ToldCardFacts { facts, at });
         }
         bytes.is_empty().then_some(counts)
     };
     read(bytes).ok_or_else(|| corrupt("velocity_counter", "the counts cannot be read"))
 }
 
+/// Whether a newer program wrote these counts.
+pub(super) fn are_newer_counts(bytes: &[u8]) -> bool {
+    bytes.first().is_some_and(|format| CARD_FACTS_FORMAT < *format)
+}
+
 /// Kinds and hashes of a try as they are stored.
 pub(super) fn encode_keys<'a>(keys: impl IntoIterator<Item = (VelocityKey, &'a VelocityHash)>) -> Vec<u8> {
     let mut bytes = vec![FORMAT];
     for (key, hash) in keys {
-        let code = key.as_str().as_bytes();
-        put(&mut bytes, size(code.len()));
-        bytes.extend_from_slice(code);
+        put_text(&mut bytes, key.as_str());
         bytes.extend_from_slice(&hash.0);
     }
     bytes
@@ -146,10 +165,9 @@ pub(super) fn decode_keys(bytes: &[u8]) -> Result<Vec<(VelocityKey, VelocityHash
             return None;
         }
         while !bytes.is_empty() {
-            let length = usize::try_from(number(&mut bytes)?).ok()?;
-            let (code, rest) = bytes.split_at_checked(length)?;
-            let (hash, rest) = rest.split_first_chunk::<32>()?;
-            keys.push((std::str::from_utf8(code).ok()?.parse().ok()?, VelocityHash(*hash)));
+            let key = text(&mut bytes)?.parse().ok()?;
+            let (hash, rest) = bytes.split_first_chunk::<32>()?;
+            keys.push((key, VelocityHash(*hash)));
             bytes = rest;
         }
         Some(keys)
@@ -264,6 +282,27 @@ fn put(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number.to_le_bytes()[0]);
 }
 
+fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    put(bytes, size(text.len()));
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+fn text<'a>(bytes: &mut &'a [u8]) -> Option<&'a str> {
+    let length = usize::try_from(number(bytes)?).ok()?;
+    let (text, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    std::str::from_utf8(text).ok()
+}
+
+/// A code, where one stands there; outside `None` where it is none.
+#[allow(clippy::option_option, reason = "the outer one is a failure, as everywhere here")]
+fn read_code<T: FromStr>(bytes: &mut &[u8]) -> Option<Option<T>> {
+    match text(bytes)? {
+        "" => Some(None),
+        code => code.parse().ok().map(Some),
+    }
+}
+
 fn byte(bytes: &mut &[u8]) -> Option<u8> {
     let (first, rest) = bytes.split_first()?;
     *bytes = rest;
@@ -320,7 +359,11 @@ mod tests {
     fn counts_come_back_and_fit_a_page() {
         let mut exempted = full();
         exempted.authenticate(at(0), CardAuthentication::Exempted(u64::MAX));
-        for counts in [KeyCounts::default(), full(), exempted] {
+        let mut told = exempted.clone();
+        told.tell_card(at(0), CardFacts { country: "AT".parse().ok(), funding: "PREPAID".parse().ok() });
+        let mut half_told = KeyCounts::default();
+        half_told.tell_card(at(0), CardFacts { country: "US".parse().ok(), funding: None });
+        for counts in [KeyCounts::default(), full(), exempted, told, half_told] {
             let bytes = encode_counts(&counts);
             assert_eq!(decode_counts(&bytes).unwrap(), counts);
             assert!(bytes.len() < 4_096, "{} bytes", bytes.len());

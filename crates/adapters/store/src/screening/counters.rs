@@ -3,8 +3,11 @@
 use std::collections::{BTreeSet, HashMap};
 
 use dropin_kernel::{MerchantId, Timestamp};
-use dropin_ports::{CardAuthentication, CountableOutcome, HashedVelocityKey, NewPaymentTry, PaymentTryOutcome};
-use dropin_risk::{ExemptedPayments, Velocity, VelocityKey, VelocityWindow};
+use dropin_ports::{
+    CardAuthentication, CardFacts, CountableOutcome, CountedPaymentTry, HashedVelocityKey, NewPaymentTry,
+    PaymentTryOutcome,
+};
+use dropin_risk::{VelocityKey, VelocityWindow};
 
 use super::codec::encode_counts;
 use super::counts::KeyCounts;
@@ -45,10 +48,12 @@ impl Counters {
         counts
     }
 
-    /// Counts a try, unless it was counted before, and tells what the merchant and its keys have by now, and its card's exemptions.
-    pub(super) fn count(&mut self, new: &NewPaymentTry, is_new: bool) -> (Velocity, Option<ExemptedPayments>) {
+    /// Counts a try, unless it was counted before, and tells what the merchant and its keys have by now, and what is known of its card. Who has paid before
+    /// stands elsewhere.
+    pub(super) fn count(&mut self, new: &NewPaymentTry, is_new: bool) -> CountedPaymentTry {
         let card = find_key(new, VelocityKey::Card);
-        let (mut velocity, mut exempted) = (Velocity::default(), None);
+        let CountedPaymentTry { mut velocity, known_since, mut exempted, card: mut facts } =
+            CountedPaymentTry::default();
         let mut count = |kind, counts: &mut KeyCounts, card: Option<&HashedVelocityKey>| {
             if is_new {
                 counts.count_try(new.at, new.amount_cents, card);
@@ -66,11 +71,11 @@ impl Counters {
                 let counts = self.newest(new, key);
                 count(key.key, counts, card);
                 if key.key == VelocityKey::Card {
-                    exempted = Some(counts.exempted(new.at));
+                    (exempted, facts) = (Some(counts.exempted(new.at)), counts.card_facts(new.at));
                 }
             }
         }
-        (velocity, exempted)
+        CountedPaymentTry { velocity, known_since, exempted, card: facts }
     }
 
     /// A row that is written.
@@ -128,6 +133,7 @@ impl Counters {
             });
             if key == VelocityKey::Card {
                 row.counts.authenticate(step.counted.at, step.told.authentication);
+                row.counts.tell_card(step.counted.at, step.told.card);
             }
         }
     }
@@ -165,8 +171,8 @@ impl Step {
             (self.counted.state, self.to),
             (TryState::Challenged, TryState::Declined) | (TryState::Tried, TryState::Paid)
         );
-        let is_of_card = |key| key == VelocityKey::Card && self.told.authentication != CardAuthentication::Unchanged;
-        let changed = |key| has_row(key) && (!changes_nothing || is_of_card(key));
+        let tells = self.told.authentication != CardAuthentication::Unchanged || self.told.card != CardFacts::default();
+        let changed = |key| has_row(key) && (!changes_nothing || (tells && key == VelocityKey::Card));
         let keys = self.counted.keys.iter().filter(|(key, _)| changed(*key));
         let mut keys: Vec<_> = keys.map(|(key, hash)| (*key, counter_hash(hash))).collect();
         if !(changes_nothing && keys.is_empty()) {

@@ -157,14 +157,10 @@ fn screen(rows: &mut impl CountRows, all: &[&UndecidedTry]) -> Result<Vec<Option
             continue;
         }
         let is_new = !counted_before.contains(&new.order_id);
-        let (velocity, exempted) = counts.count(new, is_new);
-        let counted = CountedPaymentTry { velocity, known_since: shoppers.known_since(new), exempted };
+        let counted = CountedPaymentTry { known_since: shoppers.known_since(new), ..counts.count(new, is_new) };
         let screening = decision(&counted);
         changes.is_durable |= Decision::Review <= screening.decision();
-        let mut keeping = Keeping::new(new.order_id, new.merchant_id, &screening)?;
-        // Whoever waited no longer for a count has decided without it, and the payment goes by that.
-        keeping.replaces = !is_new;
-        changes.kept.push(keeping);
+        changes.kept.push(Keeping::new(new.order_id, new.merchant_id, &screening)?);
         if is_new {
             changes.tries.push(NewTry::of(new));
         }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use dropin_kernel::Timestamp;
-use dropin_ports::{CardAuthentication, EXEMPTED_LIFETIME, HashedVelocityKey, VelocityHash};
+use dropin_ports::{
+    CARD_FACTS_LIFETIME, CardAuthentication, CardFacts, EXEMPTED_LIFETIME, HashedVelocityKey, VelocityHash,
+};
 use dropin_risk::{ExemptedPayments, VelocityCounts, VelocitySum, VelocityWindow};
 
 /// So many different cards are told apart by one key: more count as this many. The rules' limits are far below.
@@ -28,6 +30,22 @@ pub(super) struct KeyCounts {
     /// Each card with the minute in which it was tried last.
     pub(super) cards: BTreeMap<CardTag, Timestamp>,
     pub(super) exempted: Option<CountedExemptions>,
+    /// Of a card.
+    pub(super) card: Option<ToldCardFacts>,
+}
+
+/// What a processor told of a card.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ToldCardFacts {
+    pub(super) facts: CardFacts,
+    /// The minute of the try that it was told of.
+    pub(super) at: Timestamp,
+}
+
+impl ToldCardFacts {
+    fn until(self) -> Timestamp {
+        self.at.plus(CARD_FACTS_LIFETIME)
+    }
 }
 
 /// Payments by a card under an exemption since its shopper authenticated.
@@ -87,6 +105,19 @@ impl KeyCounts {
         let day = VelocityWindow::Day;
         self.cards.retain(|_, seen| now < day.ends_at(day.bucket_start(*seen)));
         self.exempted = self.exempted.filter(|exempted| now < exempted.until());
+        self.card = self.card.filter(|card| now < card.until());
+    }
+
+    /// Knows from now on what an approval of a try at `at` told of the card.
+    pub(super) fn tell_card(&mut self, at: Timestamp, facts: CardFacts) {
+        if facts != CardFacts::default() {
+            self.card = Some(ToldCardFacts { facts, at: minute(at) });
+        }
+    }
+
+    /// What is known of the card at `now`.
+    pub(super) fn card_facts(&self, now: Timestamp) -> CardFacts {
+        self.card.filter(|card| now < card.until()).map(|card| card.facts).unwrap_or_default()
     }
 
     /// Counts what an approval of a try at `at` says of the card's exemptions.
@@ -125,11 +156,12 @@ impl KeyCounts {
             (Some(one), Some(other)) => Some(one.plus(other)),
             (one, other) => one.or(other),
         };
+        self.card = self.card.into_iter().chain(former.card).max_by_key(|card| card.at);
     }
 
     /// Whether nothing was ever counted in it, or all was taken over.
     pub(super) fn is_empty(&self) -> bool {
-        self.buckets.is_empty() && self.exempted.is_none()
+        self.buckets.is_empty() && self.exempted.is_none() && self.card.is_none()
     }
 
     /// What counts in `window` at `now`.
@@ -145,8 +177,9 @@ impl KeyCounts {
         let ends = |(window, buckets): (&VelocityWindow, &BTreeMap<Timestamp, _>)| {
             buckets.last_key_value().map(|(start, _)| window.ends_at(*start))
         };
-        let exempted = self.exempted.map(CountedExemptions::until);
-        self.buckets.iter().filter_map(ends).chain(exempted).max().unwrap_or(Timestamp::from_micros(0))
+        let of_card =
+            self.exempted.map(CountedExemptions::until).into_iter().chain(self.card.map(ToldCardFacts::until));
+        self.buckets.iter().filter_map(ends).chain(of_card).max().unwrap_or(Timestamp::from_micros(0))
     }
 
     fn newest(&self) -> Option<Timestamp> {

@@ -1,8 +1,11 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
+use diesel::sqlite::Sqlite;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_order::OrderTrigger;
-use dropin_risk::{Decision, Facts, Reason, RulesFingerprint, ScaExemption, Score, Screening, ScreeningLabel};
+use dropin_risk::{
+    Decision, Facts, Reason, ReasonCode, RulesFingerprint, ScaExemption, Score, Screening, ScreeningLabel,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -25,8 +28,6 @@ pub(super) struct Keeping {
     pub(super) facts: String,
     /// What was counted.
     pub(super) velocity: Vec<u8>,
-    /// Whether it takes the place of another. On SQLite the order of writes says so.
-    pub(super) replaces: bool,
 }
 
 /// What stays of a screening.
@@ -41,6 +42,14 @@ struct Verdict<'a> {
     exemption: Option<ScaExemption>,
 }
 
+macro_rules! keep {
+    () => {
+        "INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
+            SELECT id, merchant_id, created_at, ?, ?, ? FROM purchase_order WHERE id = ? AND merchant_id = ? \
+            ON CONFLICT (order_id) "
+    };
+}
+
 statement! {
     /// Keeps a screening in place of the one that was there.
     Keep<'a> {
@@ -50,13 +59,21 @@ statement! {
         order: Id => SqlId,
         merchant: Id => SqlId,
     }
-    postgres KEEP;
-    sqlite KEEP;
+    postgres concat!(keep!(), "DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity");
+    sqlite concat!(keep!(), "DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity");
 }
 
-const KEEP: &str = "INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
-    SELECT id, merchant_id, created_at, ?, ?, ? FROM purchase_order WHERE id = ? AND merchant_id = ? \
-    ON CONFLICT (order_id) DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity";
+statement! {
+    /// Keeps a screening where none was there.
+    KeepFirst<'a> {
+        verdict: &'a str => Text,
+        facts: &'a str => Text,
+        velocity: &'a [u8] => Binary,
+        order: Id => SqlId,
+        merchant: Id => SqlId,
+    }
+    on Sqlite, SqliteConnection, concat!(keep!(), "DO NOTHING");
+}
 
 statement! {
     /// Screenings of a merchant's Orders whose facts are kept.
@@ -97,32 +114,24 @@ impl Keeping {
             exemption: screening.exemption(),
         };
         let verdict = serde_json::to_string(&verdict).map_err(refused)?;
-        Ok(Self {
-            order,
-            merchant,
-            verdict,
-            facts: serde_json::to_string(&facts).map_err(refused)?,
-            velocity,
-            replaces: true,
-        })
+        Ok(Self { order, merchant, verdict, facts: serde_json::to_string(&facts).map_err(refused)?, velocity })
     }
 
     /// Keeps it; refused where the merchant has no such Order.
     pub(super) fn keep_alone(&self, connection: &mut AnyConnection) -> Result<(), Fault> {
-        match on_each!(connection, inner => self.statement().execute(inner))? {
+        let Self { order, merchant, verdict, facts, velocity } = self;
+        let keep = Keep { verdict, facts, velocity, order: Id(order.uuid()), merchant: Id(merchant.uuid()) };
+        match on_each!(connection, inner => keep.execute(inner))? {
             0 => Err(Fault::Refused("a screening of an Order that the merchant does not have".to_owned())),
             _ => Ok(()),
         }
     }
 
-    /// Whether it is kept: it is not where the merchant has no such Order.
-    pub(super) fn keep(&self, connection: &mut SqliteConnection) -> Result<bool, Fault> {
-        Ok(self.statement().execute(connection)? != 0)
-    }
-
-    fn statement(&self) -> Keep<'_> {
-        let Self { order, merchant, verdict, facts, velocity, replaces: _ } = self;
-        Keep { verdict, facts, velocity, order: Id(order.uuid()), merchant: Id(merchant.uuid()) }
+    /// Whether it is kept: it is not where another was kept before, or the merchant has no such Order.
+    pub(super) fn keep_first(&self, connection: &mut SqliteConnection) -> Result<bool, Fault> {
+        let Self { order, merchant, verdict, facts, velocity } = self;
+        let keep = KeepFirst { verdict, facts, velocity, order: Id(order.uuid()), merchant: Id(merchant.uuid()) };
+        Ok(keep.execute(connection)? != 0)
     }
 }
 
@@ -163,7 +172,14 @@ pub(super) fn find(
         .first(connection)
         .optional()
         .in_table("screening")?;
-    Ok(found.map(read).transpose()?.map(|(_, screening)| screening))
+    let found = found.map(read).transpose()?.map(|(_, screening)| screening);
+    for reason in found.iter().flat_map(Screening::reasons) {
+        if let ReasonCode::Unknown(code) = &reason.code {
+            let (order, code) = (order.to_string(), code.as_str());
+            log::warn!(order = order.as_str(), reason = code; "an Order was screened for a reason that this release does not know");
+        }
+    }
+    Ok(found)
 }
 
 /// The screenings whose facts are kept, newest first.

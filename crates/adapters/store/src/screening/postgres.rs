@@ -3,11 +3,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use diesel::connection::SimpleConnection;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
 use dropin_kernel::uuid::Uuid;
 use dropin_kernel::{MerchantId, OrderId};
 
-use super::codec::decode_counts;
 use super::rows::{
     Changes, CountRow, CountRows, CountedTry, CounterHash, Found, Shopper, ShopperKey, TryRow, TryState, Wanted,
     Written, merchant_hash, read_counter_hash, read_shopper, read_try,
@@ -86,7 +85,6 @@ statement! {
         verdicts: Vec<&'a str> => Array<Text>,
         facts: Vec<&'a str> => Array<Text>,
         velocities: Vec<&'a [u8]> => Array<Binary>,
-        replaces: Vec<bool> => Array<Bool>,
     }
     on Pg, PgConnection, "WITH own AS ( \
         INSERT INTO velocity_counter (hash, counts, revision, counts_until) \
@@ -103,19 +101,14 @@ statement! {
             SELECT input_row.*, 'TRIED' FROM unnest(?, ?, ?, ?, ?, ?) \
                 AS input_row (order_id, merchant_id, tried_at, keys, session_hash, amount_cents) \
             JOIN own ON own.hash = uuid_send(input_row.merchant_id) ORDER BY input_row.order_id ON CONFLICT (order_id) DO NOTHING), \
-        decided AS (SELECT found.id, found.merchant_id, found.created_at, input_row.verdict, input_row.facts, input_row.velocity, input_row.replaces \
-            FROM unnest(?, ?, ?, ?, ?, ?) AS input_row (order_id, merchant_id, verdict, facts, velocity, replaces) \
+        kept AS (INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
+            SELECT found.id, found.merchant_id, found.created_at, input_row.verdict, input_row.facts, input_row.velocity \
+            FROM unnest(?, ?, ?, ?, ?) AS input_row (order_id, merchant_id, verdict, facts, velocity) \
             JOIN own ON own.hash = uuid_send(input_row.merchant_id) CROSS JOIN LATERAL ( \
                 SELECT o.id, o.merchant_id, o.created_at FROM purchase_order AS o \
-                WHERE o.id = input_row.order_id AND o.merchant_id = input_row.merchant_id LIMIT 1) AS found), \
-        kept AS (INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
-            SELECT id, merchant_id, created_at, verdict, facts, velocity FROM decided WHERE NOT replaces ORDER BY id \
-            ON CONFLICT (order_id) DO NOTHING RETURNING order_id), \
-        replaced AS (INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
-            SELECT id, merchant_id, created_at, verdict, facts, velocity FROM decided WHERE replaces ORDER BY id \
-            ON CONFLICT (order_id) DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity \
-            RETURNING order_id) \
-        SELECT hash, NULL::UUID FROM own UNION ALL SELECT NULL, order_id FROM kept UNION ALL SELECT NULL, order_id FROM replaced";
+                WHERE o.id = input_row.order_id AND o.merchant_id = input_row.merchant_id LIMIT 1) AS found \
+            ORDER BY found.id ON CONFLICT (order_id) DO NOTHING RETURNING order_id) \
+        SELECT hash, NULL::UUID FROM own UNION ALL SELECT NULL, order_id FROM kept";
     returns (Nullable<Binary>, Nullable<SqlId>);
 }
 
@@ -169,8 +162,7 @@ impl Found {
                 self.of_sessions.push((read_counter_hash(&session)?, counted));
             }
             (3, None, Some(hash), Some(counts), Some(revision), ..) => {
-                let row = CountRow { revision, counts: decode_counts(&counts)? };
-                self.counts.insert(read_counter_hash(&hash)?, row);
+                self.counts.insert(read_counter_hash(&hash)?, CountRow::read(revision, &counts)?);
             }
             (4, Some(merchant), Some(hash), _, _, _, Some(first_paid_at), Some(seen_at)) => {
                 self.shoppers.extend([read_shopper((merchant, hash, first_paid_at, seen_at))?]);
@@ -208,7 +200,6 @@ fn write(connection: &mut PgConnection, changes: &Changes<'_>) -> Result<Written
         verdicts: kept.iter().map(|one| one.verdict.as_str()).collect(),
         facts: kept.iter().map(|one| one.facts.as_str()).collect(),
         velocities: kept.iter().map(|one| one.velocity.as_slice()).collect(),
-        replaces: kept.iter().map(|one| one.replaces).collect(),
     };
     let rows: Vec<(Option<Vec<u8>>, Option<Id>)> = write.load(connection).in_table("velocity_counter")?;
     let mut written = Written::default();

@@ -6,7 +6,7 @@ use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{HashedVelocityKey, NewPaymentTry, VelocityHash};
 use dropin_risk::VelocityKey;
 
-use super::codec::{decode_keys, encode_keys};
+use super::codec::{are_newer_counts, decode_counts, decode_keys, encode_keys};
 use super::counts::KeyCounts;
 use super::document::Keeping;
 use crate::fault::{Fault, corrupt};
@@ -65,6 +65,21 @@ pub(super) struct CountRow {
     /// The one that was read.
     pub(super) revision: i64,
     pub(super) counts: KeyCounts,
+}
+
+impl CountRow {
+    /// Damaged counts begin anew: else nothing would be counted by that key until they are over, and whatever is counted with it alone. Those of a newer
+    /// program stay.
+    pub(super) fn read(revision: i64, stored: &[u8]) -> Result<Self, Fault> {
+        let counts = decode_counts(stored).or_else(|damaged| {
+            if are_newer_counts(stored) {
+                return Err(damaged);
+            }
+            log::error!("corrupt row in velocity_counter: its counts cannot be read, and begin anew");
+            Ok(KeyCounts::default())
+        })?;
+        Ok(Self { revision, counts })
+    }
 }
 
 /// A row of counts to be written.
@@ -161,6 +176,7 @@ pub(super) struct Changes<'a> {
     /// The other rows of counts, in the order of merchants and hashes.
     pub(super) counts: Vec<ChangedCounts>,
     pub(super) tries: Vec<NewTry<'a>>,
+    /// Kept where nothing was kept before: whoever waited no longer for a count has decided without it, and the payment goes by that.
     pub(super) kept: Vec<Keeping>,
     /// Whether the disk is waited for.
     pub(super) is_durable: bool,

@@ -5,7 +5,6 @@ use diesel::sql_types::{BigInt, Binary, Nullable};
 use diesel::sqlite::Sqlite;
 use dropin_kernel::{MerchantId, OrderId};
 
-use super::codec::decode_counts;
 use super::rows::{
     ChangedCounts, Changes, CountRow, CountRows, CountedTry, CounterHash, Found, NewTry, Shopper, ShopperKey, TryRow,
     TryState, Wanted, Written, read_counter_hash, read_shopper, read_try,
@@ -128,8 +127,7 @@ impl CountRows for SqliteConnection {
         let hashes: Vec<_> = wanted.counts.iter().copied().collect();
         for hashes in hashes.chunks(COUNTS) {
             for (hash, revision, counts) in find_counts(self, hashes)? {
-                let row = CountRow { revision, counts: decode_counts(&counts)? };
-                found.counts.insert(read_counter_hash(&hash)?, row);
+                found.counts.insert(read_counter_hash(&hash)?, CountRow::read(revision, &counts)?);
             }
         }
         for shopper in &wanted.shoppers {
@@ -152,7 +150,7 @@ impl CountRows for SqliteConnection {
             InsertTry { order, merchant, at: Instant(new.at), keys, session, amount: *amount_cents }.execute(self)?;
         }
         for keeping in &changes.kept {
-            if keeping.keep(self)? {
+            if keeping.keep_first(self)? {
                 written.kept.insert(keeping.order);
             }
         }

@@ -10,6 +10,7 @@ mod outbox;
 mod payments;
 mod plans;
 mod pooler;
+mod screening;
 mod wake;
 
 use std::time::{Duration, Instant};

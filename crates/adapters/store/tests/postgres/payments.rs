@@ -13,13 +13,12 @@ use tokio::task::JoinHandle;
 use super::batches::{STUCK, expect_logged, record};
 use super::common::RawPostgres;
 use super::common::postgres::Database;
-use super::common::screening::is_counted_by_two_programs;
 use super::{migrated, wait_for};
 
 type Settling = JoinHandle<Result<Settled, StoreError>>;
 
 /// A store in which `count` payments wait for their processor's answer.
-async fn submitted(count: usize) -> (Arc<Database>, Store, Harness, Vec<Payment>) {
+pub(crate) async fn submitted(count: usize) -> (Arc<Database>, Store, Harness, Vec<Payment>) {
     let (database, store) = migrated();
     let database = Arc::new(database);
     let harness = Harness::new(store.clone(), RawPostgres::open(&database.url()), database.clone());
@@ -37,18 +36,11 @@ fn settle(store: &Store, payment: &Payment) -> Settling {
 }
 
 /// Whoever holds locks until told otherwise.
-fn holder(database: &Database, statement: &str) -> RawPostgres {
+pub(crate) fn holder(database: &Database, statement: &str) -> RawPostgres {
     let holder = RawPostgres::open(&database.url());
     holder.execute("BEGIN").unwrap();
     holder.execute(statement).unwrap();
     holder
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn tries_that_two_programs_count_at_once_each_hear_of_those_before() {
-    let (database, store) = migrated();
-    let beside = Store::open(StoreConfig::new(database.url(), Role::Service)).unwrap();
-    is_counted_by_two_programs(&store, &beside).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

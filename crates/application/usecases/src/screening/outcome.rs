@@ -1,18 +1,31 @@
 //! What a processor's answer means for a payment that was screened.
 
 use dropin_order::{DeclineReason, Order};
-use dropin_ports::{CardAuthentication, CountableOutcome, PaymentTryOutcome, ProcessorReply, Waiting};
-use dropin_risk::ScaExemption;
+use dropin_ports::{CardAuthentication, CardFacts, CountableOutcome, PaymentTryOutcome, ProcessorReply, Waiting};
+use dropin_risk::{ScaExemption, Screening, VelocityKey, VelocityWindow};
 
 use super::ScreenedPayment;
 
 impl ScreenedPayment {
-    /// What has to be counted of it after this answer; `None` when nothing has: a payment of a known shopper that was allowed costs no statement.
+    /// What has to be counted of it after this answer; `None` when nothing has: a payment of a known shopper and card that was allowed costs no statement.
     pub(crate) fn countable(&self, order: &Order, answer: &ProcessorReply) -> Option<CountableOutcome> {
         let in_alarm = self.screening.as_ref().is_some_and(|screening| screening.is_in_alarm());
-        let authentication = self.authentication(answer);
-        let outcome = self.outcome(order, answer, authentication != CardAuthentication::Unchanged);
-        outcome.map(|outcome| CountableOutcome { outcome, in_alarm, authentication })
+        let (authentication, card) = (self.authentication(answer), self.untold_facts(answer));
+        let tells = authentication != CardAuthentication::Unchanged || card != CardFacts::default();
+        let outcome = self.outcome(order, answer, tells);
+        outcome.map(|outcome| CountableOutcome { outcome, in_alarm, authentication, card })
+    }
+
+    /// What an approval says of the card that nobody knew, where the card was counted.
+    fn untold_facts(&self, answer: &ProcessorReply) -> CardFacts {
+        let ProcessorReply::Approved { checks, .. } = answer else { return CardFacts::default() };
+        let told = CardFacts { country: checks.card_country, funding: checks.funding };
+        let facts = self.screening.as_ref().map(Screening::facts);
+        let is_untold = facts.is_some_and(|facts| {
+            let is_counted = facts.velocity.sum(VelocityKey::Card, VelocityWindow::Day).is_some();
+            is_counted && told != CardFacts { country: facts.card_country, funding: facts.funding }
+        });
+        if is_untold { told } else { CardFacts::default() }
     }
 
     /// What an approval says of the card's exemptions, where they are counted.
@@ -33,17 +46,17 @@ impl ScreenedPayment {
         }
     }
 
-    /// What became of it, where that has to be counted; an approval also where `changes_exemptions`.
-    fn outcome(&self, order: &Order, answer: &ProcessorReply, changes_exemptions: bool) -> Option<PaymentTryOutcome> {
+    /// What became of it, where that has to be counted; an approval also where it `tells` something of the card.
+    fn outcome(&self, order: &Order, answer: &ProcessorReply, tells: bool) -> Option<PaymentTryOutcome> {
         let asks = self.decision().asks_authentication();
         match answer {
             // Who tests cards could verify one of their own, or pay with it until a person looks, to be no stranger.
             ProcessorReply::Approved { under_review, .. } if *under_review || order.total.is_zero() => {
-                (asks || changes_exemptions).then_some(PaymentTryOutcome::Authorized)
+                (asks || tells).then_some(PaymentTryOutcome::Authorized)
             }
             ProcessorReply::Approved { .. } => {
                 let is_known = self.screening.as_ref().is_some_and(|screening| screening.facts().known_days.is_some());
-                (asks || changes_exemptions || !is_known).then_some(PaymentTryOutcome::Paid)
+                (asks || tells || !is_known).then_some(PaymentTryOutcome::Paid)
             }
             ProcessorReply::Declined { reason, .. } => match reason {
                 DeclineReason::Blocked => Some(PaymentTryOutcome::Blocked),
@@ -74,7 +87,7 @@ mod tests {
     use dropin_money::{Amount, Currency};
     use dropin_order::NewOrder;
     use dropin_ports::IssuerChecks;
-    use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile, Velocity, VelocityKey, VelocitySum, VelocityWindow};
+    use dropin_risk::{ExemptedPayments, Facts, Rules, RulesFile, Velocity, VelocitySum};
 
     use super::*;
 
@@ -174,6 +187,47 @@ mod tests {
                 ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: true, credential: None };
             let counted = screened.countable(&order(5_00), &declined);
             assert_eq!(counted, Some(CountableOutcome::plain(PaymentTryOutcome::Declined)));
+        }
+    }
+
+    #[test]
+    fn an_approval_tells_of_a_card_what_nobody_knew() {
+        let told =
+            |country: &str, funding: &str| CardFacts { country: country.parse().ok(), funding: funding.parse().ok() };
+        let facts = |country: &str, is_counted| {
+            let mut velocity = counted();
+            if is_counted {
+                velocity.set(VelocityKey::Card, VelocityWindow::Day, VelocitySum::default());
+            }
+            let CardFacts { country: card_country, funding } = told(country, "CREDIT");
+            let funding = funding.filter(|_| card_country.is_some());
+            Facts { known_days: Some(3), velocity, card_country, funding, ..Facts::default() }
+        };
+        for (facts, said, expected) in [
+            (facts("", true), told("US", "CREDIT"), Some(told("US", "CREDIT"))),
+            (facts("", true), told("", "PREPAID"), Some(told("", "PREPAID"))),
+            (facts("", true), CardFacts::default(), None),
+            (facts("US", true), told("US", "CREDIT"), None),
+            (facts("US", true), told("FR", "CREDIT"), Some(told("FR", "CREDIT"))),
+            // A processor that tells nothing takes back nothing.
+            (facts("US", true), CardFacts::default(), None),
+            // No card was counted, as where a stored one is paid with.
+            (facts("", false), told("US", "CREDIT"), None),
+        ] {
+            let checks = IssuerChecks { card_country: said.country, funding: said.funding, ..IssuerChecks::default() };
+            let approved = |under_review| ProcessorReply::Approved {
+                amount: None,
+                captured: false,
+                under_review,
+                credential: None,
+                checks,
+            };
+            let screened = ScreenedPayment::of_kept(Some(Rules::built_in().screen(facts)));
+            for (under_review, outcome) in [(false, PaymentTryOutcome::Paid), (true, PaymentTryOutcome::Authorized)] {
+                let told = screened.countable(&order(5_00), &approved(under_review));
+                let expected = expected.map(|card| CountableOutcome { card, ..CountableOutcome::plain(outcome) });
+                assert_eq!(told, expected, "{said:?}");
+            }
         }
     }
 }

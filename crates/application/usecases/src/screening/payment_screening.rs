@@ -351,6 +351,7 @@ fn decision(facts: Facts, rules: Arc<Rules>, now: Timestamp) -> TryScreening {
     Arc::new(move |counted: &CountedPaymentTry| {
         let mut facts = facts.clone();
         facts.velocity = counted.velocity.clone();
+        (facts.card_country, facts.funding) = (counted.card.country, counted.card.funding);
         facts.exempted = counted.exempted.filter(|_| rules.ask_exemptions());
         facts.known_days = counted.known_since.map(|since| days(now.since(since)));
         rules.screen(facts)

@@ -56,7 +56,7 @@ impl ScreeningSubject {
         }
     }
 
-    /// The facts. What nothing here tells of is absent: the country and the funding of a card. The country of an IP address, whoever knows it adds.
+    /// The facts. What nothing here tells of is absent: whoever knows the countries of the card and the IP address adds them.
     pub(crate) fn facts(&self, instrument: &InstrumentFacts) -> Facts {
         let text = |text: &Option<String>| text.as_deref().map(FactText::new);
         Facts {

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{
-    CardAuthentication, CountableOutcome, CountedPaymentTry, HashedVelocityKey, KeyringError, NewEvent, NewPaymentTry,
-    PaymentTryOutcome, ScreenedPaymentTry, ScreeningStore, StoreError, TryScreening, VelocityHash, VelocityKeyring,
+    CardAuthentication, CardFacts, CountableOutcome, CountedPaymentTry, HashedVelocityKey, KeyringError, NewEvent,
+    NewPaymentTry, PaymentTryOutcome, ScreenedPaymentTry, ScreeningStore, StoreError, TryScreening, VelocityHash,
+    VelocityKeyring,
 };
 use dropin_risk::{
     ExemptedPayments, Screening, ScreeningLabel, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow,
@@ -70,6 +71,18 @@ impl Counts {
         self.says.lock().unwrap().exempted = Some(exempted);
         let mut says = self.says.lock().unwrap();
         says.velocity.set(VelocityKey::Merchant, VelocityWindow::TenMinutes, VelocitySum::default());
+    }
+
+    /// What was told of the card of the next tries.
+    pub(crate) fn say_card(&self, card: CardFacts) {
+        let mut says = self.says.lock().unwrap();
+        says.card = card;
+        says.velocity.set(VelocityKey::Card, VelocityWindow::Day, VelocitySum::default());
+    }
+
+    /// Of each outcome, what it told of the card.
+    pub(crate) fn told_cards(&self) -> Vec<CardFacts> {
+        self.counted.lock().unwrap().iter().map(|counted| counted.card).collect()
     }
 
     pub(crate) fn be_in(&self, trouble: Option<Trouble>) {

@@ -1,8 +1,8 @@
 //! Exemptions from strong authentication: what the processor is asked for, and what is counted of it (docs/SPECIFICATION.md#exemptions).
 
 use dropin_order::OpKind;
-use dropin_ports::{CardAuthentication, IssuerChecks, PaymentTryOutcome, ProcessorReply};
-use dropin_risk::{Decision, ScaExemption};
+use dropin_ports::{CardAuthentication, CardFacts, IssuerChecks, PaymentTryOutcome, ProcessorReply};
+use dropin_risk::{CardFunding, Decision, ScaExemption};
 
 use crate::screening::{LATER, checked, decision, know_rates, last, page, pay, seen, world};
 use crate::script::approved;
@@ -100,4 +100,21 @@ async fn a_wallet_and_a_method_without_a_card_have_no_exemption() {
     world.script.say(OpKind::Authorize, approved(&usd(1_000)));
     world.checkout("PAYPAL", false).await;
     assert_eq!(world.script.exemptions(), [None]);
+}
+
+#[tokio::test]
+async fn a_card_of_abroad_is_exempted_once_a_processor_told_of_it() {
+    let world = exempting("[exemptions]\nONE_LEG_OUT = 'ON'", 0).await;
+    world.counts.say_card(CardFacts::default());
+    let of_australia = CardFacts { country: "AU".parse().ok(), funding: Some(CardFunding::Credit) };
+    let CardFacts { country: card_country, funding } = of_australia;
+    world.script.say(OpKind::Authorize, checked(IssuerChecks { card_country, funding, ..IssuerChecks::default() }));
+    pay(&world).await;
+    assert_eq!((world.script.exemptions(), world.counts.told_cards()), (vec![None], vec![of_australia]));
+    world.counts.say_card(of_australia);
+    let (id, _) = pay(&world).await;
+    assert_eq!(world.script.exemptions(), [None, Some(ScaExemption::OneLegOut)]);
+    let kept = world.counts.kept(last(&world, id).await.id).unwrap();
+    assert_eq!((kept.facts().card_country, kept.facts().funding), (card_country, funding));
+    assert_eq!(world.counts.told_cards().len(), 1, "what is known costs no statement");
 }

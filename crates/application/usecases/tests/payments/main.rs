@@ -16,6 +16,7 @@ mod exemptions;
 mod fault;
 mod guarantees;
 mod import;
+mod late_counts;
 mod model;
 mod outside_score;
 mod own_methods;

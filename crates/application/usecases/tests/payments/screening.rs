@@ -321,7 +321,7 @@ async fn a_review_that_could_not_be_kept_at_once_is_kept_while_the_shopper_is_at
 
 #[tokio::test]
 async fn what_the_issuer_says_holds_a_payment_that_was_allowed() {
-    let doubts = IssuerChecks { address_matches: Some(false), code_matches: Some(false), authenticated: None };
+    let doubts = IssuerChecks { address_matches: Some(false), code_matches: Some(false), ..IssuerChecks::default() };
     for later in [false, true] {
         let world = world("", None).await;
         let id = session_with_auto_capture(&world).await;
@@ -343,6 +343,19 @@ async fn what_the_issuer_says_holds_a_payment_that_was_allowed() {
         assert_eq!(screening.decision(), Decision::Review);
         assert_eq!(reasons, ["ISSUER_CODE_DIFFERS", "ISSUER_ADDRESS_DIFFERS", "NEW_SHOPPER", "LANGUAGE_IS_FOREIGN"]);
     }
+}
+
+#[tokio::test]
+async fn a_card_of_abroad_is_held_once_the_processor_tells_of_it() {
+    let world = world("[rules]\nABROAD = 'CARD_COUNTRY = AU and FUNDING = PREPAID then REVIEW'", None).await;
+    let id = session_with_auto_capture(&world).await;
+    let checks =
+        IssuerChecks { card_country: "AU".parse().ok(), funding: "PREPAID".parse().ok(), ..IssuerChecks::default() };
+    world.script.say(OpKind::Authorize, checked(checks));
+    world.submit_card(id, VISA).await.unwrap();
+    let order = must_be_held(&world, id).await;
+    let reasons = world.counts.kept(order).unwrap().reasons().iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert!(reasons.contains(&"RULE_ABROAD +0".to_owned()), "{reasons:?}");
 }
 
 /// The money is reserved already: a person decides.

@@ -13,7 +13,7 @@ use dropin_money::{Amount, Currency, Decimal};
 use dropin_order::{Channel, Order, Refund};
 use dropin_ports::{
     AccessStore, Actor, AttemptResult, Clock, DeliveryResult, IdSource, KeyUse, MerchantInserted, OrderName,
-    OutboxStore, PaymentStore, RequestKey, SessionStore, StoredResponse,
+    OutboxStore, PaymentStore, RequestKey, ScreeningStore, SessionStore, StoredResponse,
 };
 use dropin_risk::{Rules, RulesFile};
 use dropin_session::Session;
@@ -179,9 +179,14 @@ impl World {
 
     /// What another program screens with, which opens no card.
     pub(crate) fn screening_elsewhere(&self) -> PaymentScreening {
+        self.screening_with(self.counts.clone())
+    }
+
+    /// Screening that counts and keeps in `counts`.
+    pub(crate) fn screening_with(&self, counts: Arc<dyn ScreeningStore>) -> PaymentScreening {
         let shared = Arc::new(self.store.clone());
         let merchants = KnownMerchants::new(shared.clone());
-        PaymentScreening::new(self.counts.clone(), shared, merchants, self.clock.clone()).with_rules(self.rules.clone())
+        PaymentScreening::new(counts, shared, merchants, self.clock.clone()).with_rules(self.rules.clone())
     }
 
     pub(crate) fn now(&self) -> Timestamp {
