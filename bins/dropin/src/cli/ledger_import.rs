@@ -118,7 +118,10 @@ fn advise(refused: &ImportRefused) -> String {
             };
             format!("name it with --operation and {option}")
         }
-        ImportRefused::NoOrder | ImportRefused::NothingHeld => "see what it is at the processor".to_owned(),
+        ImportRefused::Undecided => {
+            "run this again when it has; until then nobody may ask for the same again under another key".to_owned()
+        }
+        ImportRefused::NoOrder | ImportRefused::NothingHeld | ImportRefused::NotItsOrder(_) => "see what it is at the processor".to_owned(),
         ImportRefused::ReferenceTaken(_) => {
             "`dropin order show` or the merchant's Sessions tell by what. Cancel a Session that waits under it, so that nobody pays twice, then take this up with --operation under another --reference".to_owned()
         }
@@ -126,7 +129,7 @@ fn advise(refused: &ImportRefused) -> String {
             "compare `dropin order show` with the processor's books".to_owned()
         }
         ImportRefused::NoMerchant(_) | ImportRefused::OrderMissing(_) => return refused.to_string(),
-        ImportRefused::Unanswered(_) | ImportRefused::Store(_) => "try again".to_owned(),
+        ImportRefused::Unanswered(_) | ImportRefused::InFlight | ImportRefused::Store(_) => "try again".to_owned(),
     };
     format!("{refused}: {advice}")
 }
@@ -147,8 +150,10 @@ fn line(one: &MissingRecord, outcome: &Outcome) -> String {
     let amount = record.money.amount().map(|amount| format!("  {amount} {}", amount.currency())).unwrap_or_default();
     let order = record.order.map(|order| format!("  order {order}")).unwrap_or_default();
     let merchant = record.merchant.map(|merchant| format!("  merchant {merchant}")).unwrap_or_default();
-    let named = record.merchant_reference.as_ref().map(|named| format!("  reference {named}")).unwrap_or_default();
-    let (kind, operation, reference) = (one.kind.as_str(), one.operation, &record.reference);
+    // The processor's list has what anybody may have written there.
+    let named = record.merchant_reference.as_ref().map(|named| format!("  reference {}", named.escape_debug()));
+    let named = named.unwrap_or_default();
+    let (kind, operation, reference) = (one.kind.as_str(), one.operation, record.reference.escape_debug());
     let became = match outcome {
         Outcome::Listed => String::new(),
         Outcome::TakenUp(order) => format!("  taken up: {}", order.state.as_str()),

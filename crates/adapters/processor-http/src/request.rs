@@ -236,6 +236,8 @@ mod tests {
             merchant_id: merchant(),
             reference: None,
             order_id,
+            merchant_reference: "order-4711".to_owned(),
+            payment_method: "VISA".to_owned(),
             amount: amount(),
             method_data,
             scheme: None,

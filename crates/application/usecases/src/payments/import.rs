@@ -5,23 +5,28 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use dropin_access::AuditAction;
 use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId, RefundId};
 use dropin_money::Amount;
 use dropin_order::{
-    CapturePlan, NewOrder, OpKind, OpState, Operation, Order, OrderState, OrderTrigger, Refund, RefundState,
+    CapturePlan, CaptureRefused, NewOrder, OpKind, OpState, Operation, Order, OrderState, OrderTrigger, Refund,
+    RefundState,
 };
 use dropin_ports::{
     AccessStore, Acting, AuditStore, AuthorizationPrepared, ChangeOrder, NewHistoryEntry, OperationQuery, OrderChanged,
     PrepareAuthorization, ProcessorRecord, ProcessorRecords, ProcessorRecordsUnavailable, ProcessorReply, RecordList,
-    RecordSpan, StatusReply, StoreError, Subject,
+    RecordSpan, RecordedMoney, StatusReply, StoreError, Subject,
 };
+use dropin_validation::Text;
 
 use super::capture::change;
-use super::{MAX_CAS_RETRIES, Payments, busy, corrupt};
+use super::{MAX_CAS_RETRIES, Payments, busy, corrupt, question};
 use crate::audit_log::refund_document;
 
+/// How long before a span a payment may have begun that was captured within it: longer than any scheme or method lets it wait.
+const LONGEST_WAIT_FOR_CAPTURE: Duration = Duration::from_secs(31 * 24 * 60 * 60);
 /// Keys that are looked up at once.
 const MAX_KEYS: usize = 1_000;
 
@@ -76,9 +81,18 @@ pub enum ImportRefused {
     /// A Session, an Order or a contract of the merchant has the reference.
     #[error("the merchant's reference {0} is taken here")]
     ReferenceTaken(String),
-    /// Asked about the key, the processor says that it holds no money under it.
-    #[error("asked about it, the processor says that it holds nothing")]
+    /// The processor has not decided it.
+    #[error("the processor has not decided it yet")]
+    Undecided,
+    /// Asked about the key, the processor says that it holds or moved no money under it, or another amount.
+    #[error("asked about it, the processor says that it did nothing, or another amount")]
     NothingHeld,
+    /// The Order of a capture or a refund is another merchant's here, or was paid at another processor.
+    #[error("the Order {0} is another merchant's here, or was paid at another processor")]
+    NotItsOrder(OrderId),
+    /// Something else of the Order is on its way.
+    #[error("something else of the Order is on its way here")]
+    InFlight,
     /// The processor does not answer.
     #[error("the processor did not say what became of it: {0}")]
     Unanswered(String),
@@ -120,17 +134,24 @@ pub struct RecordImport {
 }
 
 impl RecordImport {
-    /// What was created at the processor in the span, holds or moved money, and is not here: in the order in which it can be taken up.
+    /// What the processor did in the span, or has not decided, and is not here: in the order in which it can be taken up. Its lists tell when a payment
+    /// began and not when it was captured, so a capture counts whose payment began up to 31 days before the span.
     ///
     /// # Errors
     /// [`MissingUnknown`].
     pub async fn find_missing(&self, span: RecordSpan) -> Result<Vec<MissingRecord>, MissingUnknown> {
         let mut all = Vec::new();
-        for (list, kind) in [(RecordList::Payments, OpKind::Authorize), (RecordList::Refunds, OpKind::Refund)] {
-            for record in self.read(list, span).await? {
-                let Some(operation) = record.operation.filter(|_| record.money.amount().is_some()) else { continue };
+        let earlier = RecordSpan { from: span.from.minus(LONGEST_WAIT_FOR_CAPTURE), until: span.until };
+        for (list, kind, read) in
+            [(RecordList::Payments, OpKind::Authorize, earlier), (RecordList::Refunds, OpKind::Refund, span)]
+        {
+            for record in self.read(list, read).await? {
+                let is_nothing = record.money == RecordedMoney::None;
+                let Some(operation) = record.operation.filter(|_| !is_nothing) else { continue };
                 let capture = record.capture.filter(|_| kind == OpKind::Authorize);
-                all.push(MissingRecord { kind, operation, record: record.clone() });
+                if span.from <= record.created_at {
+                    all.push(MissingRecord { kind, operation, record: record.clone() });
+                }
                 all.extend(capture.map(|operation| MissingRecord { kind: OpKind::Capture, operation, record }));
             }
         }
@@ -173,6 +194,9 @@ impl RecordImport {
         names: &MissingNames,
         by: &Acting,
     ) -> Result<Order, ImportRefused> {
+        if missing.record.money == RecordedMoney::Open {
+            return Err(ImportRefused::Undecided);
+        }
         let id = missing.record.order.ok_or(ImportRefused::NoOrder)?;
         if missing.kind == OpKind::Authorize {
             self.begin_order(id, missing, names, by).await?;
@@ -196,8 +220,10 @@ impl RecordImport {
         let unnamed = ImportRefused::Unnamed;
         let merchant_id = record.merchant.or(names.merchant).ok_or(unnamed(MissingName::Merchant))?;
         let merchant_reference = names.reference.as_ref().or(record.merchant_reference.as_ref());
-        let merchant_reference = merchant_reference.ok_or(unnamed(MissingName::Reference))?.clone();
+        let merchant_reference = merchant_reference.and_then(|named| Text::parse("MerchantReference", named).ok());
+        let merchant_reference = merchant_reference.ok_or(unnamed(MissingName::Reference))?.into_string();
         let payment_method = names.method.as_ref().or(record.payment_method.as_ref());
+        let payment_method = payment_method.filter(|method| self.payments.catalogue.method(method).is_some());
         let payment_method = payment_method.ok_or(unnamed(MissingName::Method))?.clone();
         if self.access.find_merchant(merchant_id).await?.is_none() {
             return Err(ImportRefused::NoMerchant(merchant_id));
@@ -215,7 +241,8 @@ impl RecordImport {
             payment_method,
             return_url: None,
         };
-        let order = Order::start(new, record.created_at);
+        // Of now: how long it may wait for its capture is counted from then, and what was captured meanwhile must not be over when it is taken up.
+        let order = Order::start(new, now);
         let operation = Operation::authorize(*key, id, total, record.created_at, now.plus(self.payments.timing.lease));
         let operation = operation.at_processor(Some(self.processor.clone()));
         let operation = match record.reference.parse() {
@@ -265,6 +292,11 @@ impl RecordImport {
             kind: OpKind::Authorize,
             reference: record.reference.parse().ok(),
         };
+        self.approved(question).await
+    }
+
+    /// How much was approved, as the processor says when it is asked.
+    async fn approved(&self, question: OperationQuery) -> Result<Amount, ImportRefused> {
         match self.payments.processor.status(question).await {
             StatusReply::Known(ProcessorReply::Approved { amount: Some(amount), .. }) if !amount.is_zero() => {
                 Ok(amount)
@@ -272,6 +304,7 @@ impl RecordImport {
             StatusReply::Known(ProcessorReply::Unknown { why }) | StatusReply::Unreachable { why } => {
                 Err(ImportRefused::Unanswered(why))
             }
+            StatusReply::Known(ProcessorReply::Pending(_)) => Err(ImportRefused::Undecided),
             StatusReply::Known(_) | StatusReply::Absent => Err(ImportRefused::NothingHeld),
         }
     }
@@ -287,11 +320,22 @@ impl RecordImport {
             if authorization.state != OpState::Approved {
                 return Err(ImportRefused::WrongState(order.state));
             }
+            let is_of_merchant = missing.record.merchant.is_none_or(|merchant| merchant == order.merchant_id);
+            let is_of_processor = authorization.processor.as_ref().is_none_or(|processor| *processor == self.processor);
+            if !(is_of_merchant && is_of_processor) {
+                return Err(ImportRefused::NotItsOrder(id));
+            }
             let change = match missing.kind {
                 OpKind::Capture => self.capture(&order, &authorization, missing.operation, &amount, by)?,
                 OpKind::Refund => self.refund(&order, &authorization, missing, &amount, by)?,
                 OpKind::Authorize | OpKind::Void => return Err(corrupt("it is neither a capture nor a refund").into()),
             };
+            // What it never did would be asked for again where the outcome is looked for.
+            if let Some(operation) = &change.operation
+                && self.approved(question(order.merchant_id, operation)).await? != amount
+            {
+                return Err(ImportRefused::NothingHeld);
+            }
             match self.payments.store.change_order(change).await? {
                 OrderChanged::Done => return Ok(()),
                 OrderChanged::Stale => {}
@@ -312,8 +356,13 @@ impl RecordImport {
         by: &Acting,
     ) -> Result<ChangeOrder, ImportRefused> {
         let now = self.payments.clock.now();
-        let Ok(CapturePlan::Ask { step, amount }) = order.plan_capture(Some(amount), now) else {
-            return Err(ImportRefused::WrongState(order.state));
+        let (step, amount) = match order.plan_capture(Some(amount), now) {
+            Ok(CapturePlan::Ask { step, amount }) => (step, amount),
+            Ok(CapturePlan::InFlight(_)) => return Err(ImportRefused::InFlight),
+            Err(CaptureRefused::AmountOutOfRange) => return Err(ImportRefused::Exceeds(*amount)),
+            Ok(CapturePlan::AlreadyCaptured | CapturePlan::UnderReview(_)) | Err(_) => {
+                return Err(ImportRefused::WrongState(order.state));
+            }
         };
         let operation = authorization.capture(key, amount, now, now.plus(self.payments.timing.lease));
         let change = change(order, &by.actor, *step, Some(operation), None);

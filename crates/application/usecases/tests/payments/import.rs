@@ -106,11 +106,10 @@ async fn what_was_captured_and_refunded_is_taken_up_in_its_steps() {
     let missing = scene.missing().await;
     let kinds: Vec<_> = missing.iter().map(|one| one.kind).collect();
     assert_eq!(kinds, [OpKind::Authorize, OpKind::Capture, OpKind::Refund]);
-    // Ten were reserved, six taken: that is asked, and found out once more when it is written down.
-    let script = &scene.world.script;
-    (0..2).for_each(|_| script.know(approved(&usd(1_000))));
-    script.know(approved(&usd(600)));
-    script.know(approved(&usd(250)));
+    // Ten were reserved, six taken: each is asked, and found out once more when it is written down.
+    for amount in [1_000, 600, 250] {
+        (0..2).for_each(|_| scene.world.script.know(approved(&usd(amount))));
+    }
     let mut states = Vec::new();
     for one in &missing {
         states.push(scene.take_up(one, &MissingNames::default()).await.unwrap().as_str());
@@ -119,7 +118,7 @@ async fn what_was_captured_and_refunded_is_taken_up_in_its_steps() {
     let merchant = scene.world.caller.merchant.id;
     let name = OrderName::Reference(payment.merchant_reference.unwrap());
     let order = scene.world.store.find_order(merchant, &name).await.unwrap().unwrap();
-    assert_eq!((order.id, order.created_at), (payment.order.unwrap(), payment.created_at));
+    assert_eq!(order.id, payment.order.unwrap());
     let amounts = &order.amounts;
     assert_eq!(
         (amounts.total_authorized(), amounts.captured(), amounts.refunded()),
@@ -192,4 +191,50 @@ async fn what_cannot_be_taken_up_says_why_and_changes_nothing() {
     let missing = MissingRecord { kind: OpKind::Refund, operation: OpId::new(fresh()), record };
     let refused = scene.take_up(&missing, &names).await;
     assert_eq!(refused, Err(ImportRefused::WrongState(OrderState::PaymentAuthorized)));
+}
+
+#[tokio::test]
+async fn nothing_is_written_down_that_the_processor_does_not_say_it_did() {
+    let scene = Scene::new().await;
+    let script = &scene.world.script;
+    let reserved = scene.payment(RecordedMoney::Reserved(usd(1_000)), None);
+    (0..2).for_each(|_| script.know(approved(&usd(1_000))));
+    let operation = reserved.operation.unwrap();
+    let missing = MissingRecord { kind: OpKind::Authorize, operation, record: reserved.clone() };
+    assert_eq!(scene.take_up(&missing, &MissingNames::default()).await, Ok(OrderState::PaymentAuthorized));
+    let captured = ProcessorRecord { money: RecordedMoney::Captured(usd(600)), ..reserved.clone() };
+    let of = |record: ProcessorRecord| MissingRecord { kind: OpKind::Capture, operation: OpId::new(fresh()), record };
+    let elsewhere = ProcessorRecord { merchant: Some(MerchantId::new(fresh())), ..captured.clone() };
+    let more = ProcessorRecord { money: RecordedMoney::Captured(usd(1_001)), ..captured.clone() };
+    let open = ProcessorRecord { money: RecordedMoney::Open, ..captured.clone() };
+    for (record, said, expected) in [
+        (captured.clone(), Some(StatusReply::Absent), ImportRefused::NothingHeld),
+        (captured.clone(), Some(StatusReply::Known(approved(&usd(500)))), ImportRefused::NothingHeld),
+        (captured, Some(StatusReply::Known(unclear())), ImportRefused::Unanswered("a time-out".to_owned())),
+        (elsewhere, None, ImportRefused::NotItsOrder(reserved.order.unwrap())),
+        (more, None, ImportRefused::Exceeds(usd(1_001))),
+        (open, None, ImportRefused::Undecided),
+    ] {
+        said.into_iter().for_each(|said| script.know_status(said));
+        let missing = of(record);
+        assert_eq!(scene.take_up(&missing, &MissingNames::default()).await, Err(expected.clone()));
+        assert_eq!(scene.world.store.find_payment(missing.operation).await, Ok(None), "{expected}");
+    }
+    assert_eq!(script.asked(OpKind::Capture), [], "only asked about");
+}
+
+#[tokio::test]
+async fn a_capture_is_found_of_a_payment_that_began_before_the_span() {
+    let scene = Scene::new().await;
+    let day = std::time::Duration::from_secs(24 * 60 * 60);
+    let now = scene.world.now();
+    for (days, capture) in [(30, true), (32, true), (30, false)] {
+        let payment = scene.payment(RecordedMoney::Captured(usd(600)), capture.then(|| OpId::new(fresh())));
+        scene.list(&ProcessorRecord { created_at: now.minus(day * days), ..payment });
+    }
+    scene.list(&scene.payment(RecordedMoney::Open, None));
+    let span = RecordSpan { from: now, until: now.plus(day) };
+    let missing = scene.import.find_missing(span).await.unwrap();
+    let found: Vec<_> = missing.iter().map(|one| (one.kind, one.record.money.clone())).collect();
+    assert_eq!(found, [(OpKind::Capture, RecordedMoney::Captured(usd(600))), (OpKind::Authorize, RecordedMoney::Open)]);
 }
