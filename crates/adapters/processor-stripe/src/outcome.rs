@@ -170,6 +170,7 @@ fn summary(card: &CardObject) -> Result<CardSummary, Senseless> {
         Some("discover") => Scheme::Discover,
         Some("jcb") => Scheme::Jcb,
         Some("diners") => Scheme::Diners,
+        Some("cartes_bancaires") => Scheme::CartesBancaires,
         _ => return Err(Senseless),
     };
     let (year, month) = card.exp_year.zip(card.exp_month).ok_or(Senseless)?;
