@@ -19,13 +19,13 @@ impl ScreenedPayment {
     /// What an approval says of the card that nobody knew, where the card was counted.
     fn untold_facts(&self, answer: &ProcessorReply) -> CardFacts {
         let ProcessorReply::Approved { checks, .. } = answer else { return CardFacts::default() };
-        let told = CardFacts { country: checks.card_country, funding: checks.funding };
-        let facts = self.screening.as_ref().map(Screening::facts);
-        let is_untold = facts.is_some_and(|facts| {
-            let is_counted = facts.velocity.sum(VelocityKey::Card, VelocityWindow::Day).is_some();
-            is_counted && told != CardFacts { country: facts.card_country, funding: facts.funding }
-        });
-        if is_untold { told } else { CardFacts::default() }
+        let counted = self.screening.as_ref().map(Screening::facts);
+        let counted = counted.filter(|facts| facts.velocity.sum(VelocityKey::Card, VelocityWindow::Day).is_some());
+        let Some(facts) = counted else { return CardFacts::default() };
+        let known = CardFacts { country: facts.card_country, funding: facts.funding };
+        let told =
+            CardFacts { country: checks.card_country.or(known.country), funding: checks.funding.or(known.funding) };
+        if told == known { CardFacts::default() } else { told }
     }
 
     /// What an approval says of the card's exemptions, where they are counted.
