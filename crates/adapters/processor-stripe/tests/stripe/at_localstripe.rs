@@ -15,11 +15,12 @@ use crate::at_stand_in::AtStandIn;
 use crate::localstripe;
 use crate::naming::request;
 
-const EXCEPTIONS: Exceptions<5> = [
+const EXCEPTIONS: Exceptions<6> = [
     (
         "declines_say_why",
         "localstripe tells no reason of a decline, and declines these numbers only when they are stored",
     ),
+    ("a_yes_tells_where_a_card_is_from_and_how_it_is_funded", "to localstripe every card is a French credit card"),
     ("a_challenge_that_is_asked_for_is_shown", "localstripe challenges by the card's number alone"),
     ("a_hosted_page_is_paid", "localstripe has no method without a card that is paid on a page"),
     ("a_hosted_page_is_cancelled", "localstripe has no method without a card that is paid on a page"),
