@@ -92,14 +92,16 @@ for (const Engine of [Firefox, WebKit]) {
         const outer = await engine.run(() => document.querySelector("#pay").shadowRoot.activeElement?.id || document.querySelector("#pay").shadowRoot.activeElement?.localName || document.activeElement.id);
         return outer === "iframe" ? inForm(() => document.activeElement.id || document.activeElement.className) : outer;
       };
-      const walked = [];
-      for (let step = 0; step < 8; step += 1) {
+      // The focus goes into another process and comes back: a busy machine takes a moment for it.
+      const arrives = (where) => until(async () => (await at()) === where, `the focus at ${where}`);
+      for (const next of ["card", "number", "expiry", "code", "name", "pay", "paypal", "ideal"]) {
         await engine.press("Tab");
-        walked.push(await at());
+        await arrives(next);
       }
-      assert.deepEqual(walked, ["card", "number", "expiry", "code", "name", "pay", "paypal", "ideal"]);
-      await engine.press("Shift+Tab", "Shift+Tab", "Shift+Tab");
-      assert.equal(await at(), "name");
+      for (const back of ["paypal", "pay", "name"]) {
+        await engine.press("Shift+Tab");
+        await arrives(back);
+      }
     });
 
     test("Arabic runs from right to left, with digits from left to right, and nothing wider than a phone", async () => {
