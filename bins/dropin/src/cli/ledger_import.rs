@@ -75,7 +75,7 @@ pub(super) async fn import(cli: &Cli, store: &Store, wanted: &ImportRecords) -> 
                 wanted.of
             )
         })?;
-        missing.retain(|one| one.record.order == of);
+        missing.retain(|one| one.operation == operation || (of.is_some() && one.record.order == of));
     }
     let by = acting(cli)?;
     let mut all = Vec::with_capacity(missing.len());
@@ -125,7 +125,11 @@ fn advise(refused: &ImportRefused) -> String {
         ImportRefused::ReferenceTaken(_) => {
             "`dropin order show` or the merchant's Sessions tell by what. Cancel a Session that waits under it, so that nobody pays twice, then take this up with --operation under another --reference".to_owned()
         }
-        ImportRefused::WrongState(_) | ImportRefused::Exceeds(_) => {
+        ImportRefused::CaptureFollows => {
+            "once the services run, that capture is refused and the Order fails, though it is paid: refund it at the processor, or agree with the merchant what it is".to_owned()
+        }
+        ImportRefused::UnderReview => "decide it with `dropin order review`, then run this again".to_owned(),
+        ImportRefused::WrongState(_) | ImportRefused::Exceeds(_) | ImportRefused::RefundTaken(_) => {
             "compare `dropin order show` with the processor's books".to_owned()
         }
         ImportRefused::NoMerchant(_) | ImportRefused::OrderMissing(_) => return refused.to_string(),

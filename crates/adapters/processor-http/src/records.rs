@@ -40,6 +40,8 @@ impl Records {
             ("CAPTURE", "APPROVED", Some(payment), Some(amount)) => {
                 (payment.money, payment.capture) = (RecordedMoney::Captured(amount), Some(entry.key));
             }
+            ("CAPTURE", "PENDING", Some(payment), _) => payment.capture = Some(entry.key),
+            ("CAPTURE", _, Some(payment), _) if payment.capture == Some(entry.key) => payment.capture = None,
             ("VOID", "APPROVED", Some(payment), _) => payment.money = RecordedMoney::None,
             _ => {}
         }
@@ -121,6 +123,12 @@ mod tests {
             ),
             (then(entry(2, "CAPTURE", "APPROVED", 600)), Some(key(2)), RecordedMoney::Captured(usd(600))),
             (then(entry(2, "CAPTURE", "DECLINED", 600)), None, RecordedMoney::Reserved(usd(1_000))),
+            (then(entry(2, "CAPTURE", "PENDING", 600)), Some(key(2)), RecordedMoney::Reserved(usd(1_000))),
+            (
+                vec![authorized.clone(), entry(2, "CAPTURE", "PENDING", 600), entry(2, "CAPTURE", "DECLINED", 600)],
+                None,
+                RecordedMoney::Reserved(usd(1_000)),
+            ),
             (then(entry(2, "VOID", "APPROVED", 1_000)), None, RecordedMoney::None),
         ] {
             assert_eq!(told(RecordList::Payments, &entries), [(Some(key(1)), capture, money)], "{entries:?}");

@@ -82,7 +82,7 @@ pub struct ProcessorRecordPage {
 #[error("the processor's list cannot be read: {0}")]
 pub struct ProcessorRecordsUnavailable(pub String);
 
-/// A processor's own lists of payments and refunds by the time of their creation, where it has no journal.
+/// A processor's own lists of payments and refunds by the time of their creation.
 #[async_trait]
 pub trait ProcessorRecords: Send + Sync {
     /// The page of a list that begins at `next` of the page before, or the first one.

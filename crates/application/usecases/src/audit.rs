@@ -25,6 +25,7 @@ use dropin_ports::{
 use self::journal::Journal;
 pub use self::open_work::OpenWork;
 pub use self::records::RecordAudit;
+pub(crate) use self::records::{BEFORE, known_keys, read_list};
 pub use self::report::{Disagreement, Finding, MAX_FINDINGS, Report};
 
 /// Orders read in one state of the database.

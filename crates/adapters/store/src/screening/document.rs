@@ -50,6 +50,9 @@ macro_rules! keep {
     };
 }
 
+const KEEP: &str =
+    concat!(keep!(), "DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity");
+
 statement! {
     /// Keeps a screening in place of the one that was there.
     Keep<'a> {
@@ -59,8 +62,8 @@ statement! {
         order: Id => SqlId,
         merchant: Id => SqlId,
     }
-    postgres concat!(keep!(), "DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity");
-    sqlite concat!(keep!(), "DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity");
+    postgres KEEP;
+    sqlite KEEP;
 }
 
 statement! {

@@ -1,9 +1,9 @@
-//! A processor's own lists of payments and refunds against our Orders, for a span of time: for a processor without a journal.
+//! A processor's own lists of payments and refunds against our Orders, for a span of time.
 //!
 //! The lists are read first, then every Order. An Order that changed since, or has an operation whose outcome is open, is counted and not compared.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use dropin_kernel::{OpId, ProcessorId, Timestamp};
 use dropin_order::{OpKind, OpState, Operation, OrderState};
 use dropin_ports::{
     AuditStore, AuditedOrder, Clock, OrderRecords, ProcessorRecord, ProcessorRecords, ProcessorRecordsUnavailable,
-    RecordList, RecordSpan, RecordedMoney,
+    RecordList, RecordSpan, RecordedMoney, StoreError,
 };
 
 use super::report::{Disagreement, Finding, Report};
@@ -19,11 +19,40 @@ use super::rules::money;
 use super::{AuditError, PAGE, corrupt_row};
 
 /// How long before the span the lists are read: by another clock.
-const BEFORE: Duration = Duration::from_secs(60 * 60);
+pub(crate) const BEFORE: Duration = Duration::from_secs(60 * 60);
 /// How long behind the span: an operation is written down before it is asked for, and asked for again while the processor is away.
 const BEHIND: Duration = Duration::from_secs(25 * 60 * 60);
 /// Keys that are looked up at once.
 const MAX_KEYS: usize = 1_000;
+
+/// A whole list.
+pub(crate) async fn read_list(
+    records: &dyn ProcessorRecords,
+    list: RecordList,
+    span: RecordSpan,
+) -> Result<Vec<ProcessorRecord>, ProcessorRecordsUnavailable> {
+    let (mut all, mut next) = (Vec::new(), None::<String>);
+    loop {
+        let page = records.list_records(list, span, next.as_deref()).await?;
+        all.extend(page.records);
+        if page.next.is_some() && page.next == next {
+            return Err(ProcessorRecordsUnavailable("its pages do not go forward".to_owned()));
+        }
+        next = page.next;
+        if next.is_none() {
+            return Ok(all);
+        }
+    }
+}
+
+/// Which of these operations are here.
+pub(crate) async fn known_keys(store: &dyn AuditStore, keys: &[OpId]) -> Result<BTreeSet<OpId>, StoreError> {
+    let mut known = BTreeSet::new();
+    for some in keys.chunks(MAX_KEYS) {
+        known.extend(store.find_operations(some.to_vec()).await?.into_iter().map(|placed| placed.operation.id));
+    }
+    Ok(known)
+}
 
 /// Compares our Orders with a processor's lists.
 #[derive(Clone)]
@@ -80,26 +109,15 @@ impl RecordAudit {
         let around = RecordSpan { from: span.from.minus(BEFORE), until: span.until.plus(BEHIND) };
         let (mut listed, mut read) = (Listed::default(), 0);
         for list in [RecordList::Payments, RecordList::Refunds] {
-            let mut next: Option<String> = None;
-            loop {
-                let page = self.records.list_records(list, around, next.as_deref()).await?;
-                read += page.records.len() as u64;
-                for record in page.records {
-                    match record.operation {
-                        Some(operation) => {
-                            if let Some(twice) = self.keep(&mut listed, operation, record, span) {
-                                report.add(twice);
-                            }
+            for record in read_list(&*self.records, list, around).await? {
+                read += 1;
+                match record.operation {
+                    Some(operation) => {
+                        if let Some(twice) = self.keep(&mut listed, operation, record, span) {
+                            report.add(twice);
                         }
-                        None => listed.by_hand.push(record),
                     }
-                }
-                if page.next.is_some() && page.next == next {
-                    return Err(ProcessorRecordsUnavailable("its pages do not go forward".to_owned()).into());
-                }
-                next = page.next;
-                if next.is_none() {
-                    break;
+                    None => listed.by_hand.push(record),
                 }
             }
         }
@@ -191,15 +209,11 @@ impl RecordAudit {
             (span.from..span.until).contains(&record.created_at) && record.money.amount().is_some()
         };
         let left: Vec<_> = listed.known.into_iter().filter(|(_, record)| is_meant(record)).collect();
-        for some in left.chunks(MAX_KEYS) {
-            let found = self.store.find_operations(some.iter().map(|(key, _)| *key).collect()).await?;
-            for (key, record) in some {
-                // One that was begun while the Orders were read is here.
-                if !found.iter().any(|placed| placed.operation.id == *key) {
-                    let why = "and nothing here asked for it. Was the database restored from a backup? `dropin ledger import` takes it up";
-                    report.add(self.unknown(record, why));
-                }
-            }
+        // One that was begun while the Orders were read is here.
+        let known = known_keys(&*self.store, &left.iter().map(|(key, _)| *key).collect::<Vec<_>>()).await?;
+        for (_, record) in left.iter().filter(|(key, _)| !known.contains(key)) {
+            let why = "and nothing here asked for it. Was the database restored from a backup? `dropin ledger import` takes it up";
+            report.add(self.unknown(record, why));
         }
         for record in listed.by_hand.iter().filter(|record| is_meant(record)) {
             let why = "and nobody here asked for it: it was made by hand. Refund so much less of that Order here";

@@ -3,12 +3,11 @@
 //! What is missing is written down as it was before the processor was asked, under the key that the processor knows, and then asked about like anything
 //! whose outcome is open. So everything that follows from an outcome follows here, too, and nothing is asked for that could move money.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::AuditAction;
-use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId, RefundId};
+use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId, RefundId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{
     CapturePlan, CaptureRefused, NewOrder, OpKind, OpState, Operation, Order, OrderState, OrderTrigger, Refund,
@@ -23,13 +22,11 @@ use dropin_validation::Text;
 
 use super::capture::change;
 use super::{MAX_CAS_RETRIES, Payments, busy, corrupt, question};
+use crate::audit::{BEFORE, known_keys, read_list};
 use crate::audit_log::refund_document;
 
 /// How long before a span a payment may have begun that was captured within it: longer than any scheme or method lets it wait.
 const LONGEST_WAIT_FOR_CAPTURE: Duration = Duration::from_secs(31 * 24 * 60 * 60);
-/// Keys that are looked up at once.
-const MAX_KEYS: usize = 1_000;
-
 /// Something that a processor has done and that is not here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingRecord {
@@ -93,6 +90,15 @@ pub enum ImportRefused {
     /// Something else of the Order is on its way.
     #[error("something else of the Order is on its way here")]
     InFlight,
+    /// The Order's authorization is open here, and its capture would follow under another key.
+    #[error("the Order's authorization is open here, and a capture under another key follows as soon as it is known")]
+    CaptureFollows,
+    /// The Order waits for a review.
+    #[error("the Order is under review here")]
+    UnderReview,
+    /// The Order has a refund of that reference.
+    #[error("the Order has a refund {0} here")]
+    RefundTaken(String),
     /// The processor does not answer.
     #[error("the processor did not say what became of it: {0}")]
     Unanswered(String),
@@ -141,47 +147,28 @@ impl RecordImport {
     /// [`MissingUnknown`].
     pub async fn find_missing(&self, span: RecordSpan) -> Result<Vec<MissingRecord>, MissingUnknown> {
         let mut all = Vec::new();
+        let begun = RecordSpan { from: span.from.minus(BEFORE), until: span.until };
         let earlier = RecordSpan { from: span.from.minus(LONGEST_WAIT_FOR_CAPTURE), until: span.until };
         for (list, kind, read) in
-            [(RecordList::Payments, OpKind::Authorize, earlier), (RecordList::Refunds, OpKind::Refund, span)]
+            [(RecordList::Payments, OpKind::Authorize, earlier), (RecordList::Refunds, OpKind::Refund, begun)]
         {
-            for record in self.read(list, read).await? {
+            for record in read_list(&*self.records, list, read).await? {
+                // Of a list by whole seconds, what lies beside them.
+                if !(read.from..read.until).contains(&record.created_at) {
+                    continue;
+                }
                 let is_nothing = record.money == RecordedMoney::None;
                 let Some(operation) = record.operation.filter(|_| !is_nothing) else { continue };
                 let capture = record.capture.filter(|_| kind == OpKind::Authorize);
-                if span.from <= record.created_at {
+                if begun.from <= record.created_at {
                     all.push(MissingRecord { kind, operation, record: record.clone() });
                 }
                 all.extend(capture.map(|operation| MissingRecord { kind: OpKind::Capture, operation, record }));
             }
         }
-        let mut known = BTreeSet::new();
-        for some in all.chunks(MAX_KEYS) {
-            let found = self.audit.find_operations(some.iter().map(|one| one.operation).collect()).await?;
-            known.extend(found.into_iter().map(|placed| placed.operation.id));
-        }
+        let known = known_keys(&*self.audit, &all.iter().map(|one| one.operation).collect::<Vec<_>>()).await?;
         all.retain(|one| !known.contains(&one.operation));
         Ok(all)
-    }
-
-    async fn read(
-        &self,
-        list: RecordList,
-        span: RecordSpan,
-    ) -> Result<Vec<ProcessorRecord>, ProcessorRecordsUnavailable> {
-        let (mut all, mut next) = (Vec::new(), None::<String>);
-        loop {
-            let page = self.records.list_records(list, span, next.as_deref()).await?;
-            all.extend(page.records);
-            if page.next.is_some() && page.next == next {
-                return Err(ProcessorRecordsUnavailable("its pages do not go forward".to_owned()));
-            }
-            next = page.next;
-            if next.is_none() {
-                all.retain(|record| (span.from..span.until).contains(&record.created_at));
-                return Ok(all);
-            }
-        }
     }
 
     /// Takes one up; the Order as it stands then. While its outcome cannot be learned, the settler asks on.
@@ -317,13 +304,21 @@ impl RecordImport {
             let found = self.payments.store.find_order_anywhere(id).await?;
             let (order, _session) = found.ok_or(ImportRefused::OrderMissing(id))?;
             let authorization = self.payments.authorization_of(&order).await?;
-            if authorization.state != OpState::Approved {
-                return Err(ImportRefused::WrongState(order.state));
-            }
             let is_of_merchant = missing.record.merchant.is_none_or(|merchant| merchant == order.merchant_id);
             let is_of_processor = authorization.processor.as_ref().is_none_or(|processor| *processor == self.processor);
             if !(is_of_merchant && is_of_processor) {
                 return Err(ImportRefused::NotItsOrder(id));
+            }
+            if authorization.state.is_open() {
+                if order.capture_due().is_some() {
+                    return Err(ImportRefused::CaptureFollows);
+                }
+                // Written down by a run that was killed, or that heard nothing.
+                self.payments.poll_processor(authorization.id).await?;
+                continue;
+            }
+            if authorization.state != OpState::Approved {
+                return Err(ImportRefused::WrongState(order.state));
             }
             let change = match missing.kind {
                 OpKind::Capture => self.capture(&order, &authorization, missing.operation, &amount, by)?,
@@ -339,9 +334,10 @@ impl RecordImport {
             match self.payments.store.change_order(change).await? {
                 OrderChanged::Done => return Ok(()),
                 OrderChanged::Stale => {}
-                OrderChanged::KeyTaken | OrderChanged::DuplicateRefund => {
-                    return Err(ImportRefused::ReferenceTaken(missing.record.reference.clone()));
+                OrderChanged::DuplicateRefund => {
+                    return Err(ImportRefused::RefundTaken(missing.record.reference.clone()));
                 }
+                OrderChanged::KeyTaken => return Err(corrupt("what is taken up carries no request's key").into()),
             }
         }
         Err(busy("taken up").into())
@@ -356,13 +352,19 @@ impl RecordImport {
         by: &Acting,
     ) -> Result<ChangeOrder, ImportRefused> {
         let now = self.payments.clock.now();
-        let (step, amount) = match order.plan_capture(Some(amount), now) {
+        let plan = match order.plan_capture(Some(amount), now) {
+            // It was taken in time: that the Order has lapsed here since does not undo it.
+            Err(CaptureRefused::WrongState { .. }) if is_only_lapsed(order, now) => order
+                .request_capture(amount, now)
+                .map(|step| CapturePlan::Ask { step: Box::new(step), amount: *amount }),
+            plan => plan,
+        };
+        let (step, amount) = match plan {
             Ok(CapturePlan::Ask { step, amount }) => (step, amount),
             Ok(CapturePlan::InFlight(_)) => return Err(ImportRefused::InFlight),
             Err(CaptureRefused::AmountOutOfRange) => return Err(ImportRefused::Exceeds(*amount)),
-            Ok(CapturePlan::AlreadyCaptured | CapturePlan::UnderReview(_)) | Err(_) => {
-                return Err(ImportRefused::WrongState(order.state));
-            }
+            Ok(CapturePlan::UnderReview(_)) => return Err(ImportRefused::UnderReview),
+            Ok(CapturePlan::AlreadyCaptured) | Err(_) => return Err(ImportRefused::WrongState(order.state)),
         };
         let operation = authorization.capture(key, amount, now, now.plus(self.payments.timing.lease));
         let change = change(order, &by.actor, *step, Some(operation), None);
@@ -379,6 +381,9 @@ impl RecordImport {
         by: &Acting,
     ) -> Result<ChangeOrder, ImportRefused> {
         let now = self.payments.clock.now();
+        if !order.amounts.capture_pending().is_zero() {
+            return Err(ImportRefused::InFlight);
+        }
         if order.state != OrderState::Processed {
             return Err(ImportRefused::WrongState(order.state));
         }
@@ -405,4 +410,13 @@ impl RecordImport {
         change.audit = Some(entry.with_after(after));
         Ok(change)
     }
+}
+
+/// Whether nothing but the end of its capture window keeps an Order from being captured.
+fn is_only_lapsed(order: &Order, now: Timestamp) -> bool {
+    order.state == OrderState::PaymentAuthorized
+        && order.voiding.is_none()
+        && !order.under_review
+        && order.amounts.capture_pending().is_zero()
+        && order.has_lapsed(now)
 }

@@ -238,3 +238,34 @@ async fn a_capture_is_found_of_a_payment_that_began_before_the_span() {
     let found: Vec<_> = missing.iter().map(|one| (one.kind, one.record.money.clone())).collect();
     assert_eq!(found, [(OpKind::Capture, RecordedMoney::Captured(usd(600))), (OpKind::Authorize, RecordedMoney::Open)]);
 }
+
+#[tokio::test]
+async fn what_was_captured_in_time_is_taken_up_late() {
+    let scene = Scene::new().await;
+    let reserved = scene.payment(RecordedMoney::Reserved(usd(1_000)), None);
+    (0..2).for_each(|_| scene.world.script.know(approved(&usd(1_000))));
+    let operation = reserved.operation.unwrap();
+    let missing = MissingRecord { kind: OpKind::Authorize, operation, record: reserved.clone() };
+    assert_eq!(scene.take_up(&missing, &MissingNames::default()).await, Ok(OrderState::PaymentAuthorized));
+    scene.world.advance(std::time::Duration::from_secs(60 * 24 * 60 * 60));
+    let record = ProcessorRecord { money: RecordedMoney::Captured(usd(600)), ..reserved };
+    let missing = MissingRecord { kind: OpKind::Capture, operation: OpId::new(fresh()), record };
+    (0..2).for_each(|_| scene.world.script.know(approved(&usd(600))));
+    assert_eq!(scene.take_up(&missing, &MissingNames::default()).await, Ok(OrderState::Processed));
+}
+
+#[tokio::test]
+async fn a_run_that_heard_nothing_is_gone_on_with() {
+    let scene = Scene::new().await;
+    let script = &scene.world.script;
+    let captured = scene.payment(RecordedMoney::Captured(usd(1_000)), Some(OpId::new(fresh())));
+    scene.list(&captured);
+    let [authorization, capture] = &scene.missing().await[..] else { panic!("an authorization and its capture") };
+    // The processor says what it holds, and nothing any more once that is written down.
+    script.know(approved(&usd(1_000)));
+    script.know_status(StatusReply::Known(unclear()));
+    assert_eq!(scene.take_up(authorization, &MissingNames::default()).await, Ok(OrderState::Processing));
+    (0..3).for_each(|_| script.know(approved(&usd(1_000))));
+    assert_eq!(scene.take_up(capture, &MissingNames::default()).await, Ok(OrderState::Processed));
+    assert_eq!(script.asked(OpKind::Capture), [], "only asked about");
+}

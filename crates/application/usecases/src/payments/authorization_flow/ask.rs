@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use dropin_card::Scheme;
+use dropin_catalogue::Catalogue;
 use dropin_contract::Initiator;
 use dropin_order::ProcessorReference;
 use dropin_ports::{Applied, AuthorizeRequest, PaymentMethodData, ProcessorReply, Registration};
@@ -73,7 +74,7 @@ impl AuthorizationFlow<'_> {
         exemption: Option<ScaExemption>,
     ) -> AuthorizeRequest {
         let (operation, order) = (&prepared.payment.operation, &prepared.payment.order);
-        let scheme = chosen_scheme(&method_data, &order.payment_method);
+        let scheme = chosen_scheme(&self.payments.catalogue, &method_data, &order.payment_method);
         AuthorizeRequest {
             key: operation.id,
             processor: operation.processor.clone(),
@@ -105,17 +106,19 @@ fn exemption_of(method_data: &PaymentMethodData, screened: Option<ScaExemption>)
     }
 }
 
-/// The scheme of the Order's method, where the card bears another one too (docs/SPECIFICATION.md#co-badged-cards).
-fn chosen_scheme(method_data: &PaymentMethodData, method: &str) -> Option<Scheme> {
-    match method_data {
-        PaymentMethodData::Card(card) if 1 < card.schemes().len() => method.parse().ok(),
-        _ => None,
-    }
+/// The scheme of the Order's method, where the card bears another one too and both can be paid by here (docs/SPECIFICATION.md#co-badged-cards). Where nobody can
+/// have chosen, the processor goes by its own rule.
+fn chosen_scheme(catalogue: &Catalogue, method_data: &PaymentMethodData, method: &str) -> Option<Scheme> {
+    let PaymentMethodData::Card(card) = method_data else { return None };
+    let schemes = card.schemes();
+    let is_choice = 1 < schemes.len() && schemes.iter().all(|scheme| catalogue.has(scheme.as_str()));
+    method.parse().ok().filter(|_| is_choice)
 }
 
 #[cfg(test)]
 mod tests {
     use dropin_card::Card;
+    use dropin_catalogue::Adjustments;
     use dropin_contract::{PaymentMark, StoredCredentialUse};
     use dropin_ports::StoredCredentialPayment;
 
@@ -130,7 +133,9 @@ mod tests {
             (card("4242424242424242"), "VISA", None),
             (PaymentMethodData::Method("PAYPAL".to_owned()), "PAYPAL", None),
         ] {
-            assert_eq!(chosen_scheme(&data, method), expected, "{method}");
+            assert_eq!(chosen_scheme(&Catalogue::of_sandbox(), &data, method), expected, "{method}");
+            let without = Catalogue::new(|method| method.id() != "CB", &Adjustments::default());
+            assert_eq!(chosen_scheme(&without, &data, method), None, "{method}: there is no choice");
         }
     }
 
