@@ -29,7 +29,7 @@ function show() {
   target.className = `form-place ${preset}`;
   for (const name of VARIABLES) {
     target.style.setProperty(name, own.get(name) ?? "");
-    document.getElementById(name).placeholder = own.has(name) ? "" : getComputedStyle(target).getPropertyValue(name).trim() || "the drop-in’s own";
+    document.getElementById(name).placeholder = own.has(name) ? "" : getComputedStyle(target).getPropertyValue(name).trim() || "default";
   }
   code.textContent = written();
   code.nextElementSibling?.remove();
