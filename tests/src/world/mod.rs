@@ -12,6 +12,7 @@ mod wallet;
 
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use actix_web::http::Method;
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ pub use topology::{AdminPanel, Demo, Topology, check_example};
 
 use crate::http::Http;
 use crate::receiver::Receiver;
+use crate::wait::until;
 use postgres::Database;
 
 /// The published test numbers (docs/SPECIFICATION.md#test-numbers).
@@ -312,6 +314,15 @@ impl World {
     /// Sets a fault switch of the sandbox processor.
     pub async fn faults(&self, switch: Value) {
         self.ask_processor(Method::PUT, "/v1/faults", switch.to_string().into_bytes()).await;
+    }
+
+    /// Waits until every call that [`Self::faults`] was to spoil has reached the sandbox processor.
+    pub async fn faults_are_used_up(&self) {
+        until("the sandbox processor has every call that was to go wrong", Duration::from_secs(20), async || {
+            let switch = self.ask_processor(Method::GET, "/v1/faults", Vec::new()).await.json();
+            (switch["Mode"] == "none").then_some(())
+        })
+        .await;
     }
 
     /// What a browser scenario needs to open the merchant's page for a Session.
