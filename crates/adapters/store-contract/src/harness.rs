@@ -4,7 +4,7 @@ use std::sync::Arc;
 use dropin_access::{Endpoint, Merchant};
 use dropin_kernel::{AttemptId, Change, MerchantId, OpId, OrderId, SessionId, Timestamp};
 use dropin_money::Amount;
-use dropin_order::{CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
+use dropin_order::{Account, CapturePlan, LedgerTransaction, OpState, Operation, Order, Refund};
 use dropin_ports::{
     AccessStore, ActivityStore, AttemptResult, AuditLog, AuditSealStore, AuditStore, AuthorizationPrepared,
     BackOfficeStore, BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey,
@@ -146,6 +146,19 @@ impl Harness {
         let counted =
             self.raw.values(&format!("SELECT CAST(count(*) AS TEXT) AS value FROM {table} WHERE {condition}"));
         counted[0].parse().unwrap()
+    }
+
+    /// What each account of the ledger comes to, of those that something was posted to.
+    pub(crate) fn ledger_balances(&self) -> Vec<String> {
+        let of = |account: Account| {
+            let name = account.as_str();
+            format!("SELECT '{name}' AS account, {}_minor AS minor FROM ledger_posting", name.to_lowercase())
+        };
+        self.raw.values(&format!(
+            "SELECT account || ' ' || CAST(sum(minor) AS TEXT) AS value FROM ({}) AS entry \
+             WHERE minor <> 0 GROUP BY account ORDER BY account",
+            Account::ALL.map(of).join(" UNION ALL ")
+        ))
     }
 
     /// That rows of `table` are not exchanged by the statement of SQLite that deletes past the triggers. PostgreSQL has none.

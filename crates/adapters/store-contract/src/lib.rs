@@ -206,7 +206,7 @@ macro_rules! all_cases {
                 operations_are_found_by_their_keys
                 all_that_is_kept_about_an_order_is_shown
                 a_damaged_row_is_told_and_the_others_are_read
-                a_transaction_that_lost_an_entry_is_named
+                a_transaction_that_does_not_sum_to_zero_is_named
                 stuck_operations_are_counted
                 stuck_operations_are_those_of_the_domain
                 a_page_shows_one_state

@@ -1,9 +1,8 @@
-//! Rows that are only ever appended: history, ledger, and the events in the outbox.
+//! Rows that are only ever appended: history, and the events in the outbox.
 
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use dropin_kernel::OrderId;
-use dropin_order::LedgerTransaction;
 use dropin_ports::{Actor, NewEvent, NewHistoryEntry, StoredHistoryEntry, Subject};
 
 use crate::connection::AnyConnection;
@@ -127,23 +126,6 @@ pub(crate) fn history_row(step: &NewHistoryEntry) -> HistoryRow<'_> {
         state_before: step.before,
         state_after: step.after,
         happened_at: Instant(step.at),
-    }
-}
-
-/// How many entries a transaction is stored to have.
-pub(crate) fn entry_count(transaction: &LedgerTransaction) -> Result<i32, Fault> {
-    i32::try_from(transaction.entries().len())
-        .map_err(|_beyond| Fault::Refused("too many entries in a ledger transaction".to_owned()))
-}
-
-/// Posts transactions with their entries.
-pub(crate) fn post_ledger(connection: &mut AnyConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
-    if transactions.is_empty() {
-        return Ok(());
-    }
-    match connection {
-        AnyConnection::Postgres(connection) => postgres::post_ledger(connection, transactions),
-        AnyConnection::Sqlite(connection) => sqlite::post_ledger(connection, transactions),
     }
 }
 

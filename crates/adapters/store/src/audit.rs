@@ -6,28 +6,24 @@ use async_trait::async_trait;
 use diesel::connection::Connection;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
-use dropin_kernel::{LedgerTransactionId, MerchantId, OpId, OrderId, Timestamp};
-use dropin_money::Currency;
-use dropin_order::{Account, OpState, Refund};
+use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
+use dropin_order::{OpState, Refund};
 use dropin_ports::{
-    AuditStore, AuditedOrder, Balance, CheckoutRecord, CredentialTrace, OrderAuditTrail, OrderRecords,
-    PositionedOperation, StoreError,
+    AuditStore, AuditedOrder, CheckoutRecord, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,
+    StoreError,
 };
 
 use crate::append_only;
 use crate::connection::AnyConnection;
 use crate::fault::{Fault, InTable, corrupt};
+use crate::ledger::{self, PostedRow};
 use crate::rows::{DisputeRow, OpRow, OrderRow, RefundRow};
 use crate::schema::{
-    checkout, contract_credential, discarded_credential, dispute, ledger_entry, ledger_transaction, merchant,
-    processor_op, purchase_order, refund,
+    checkout, contract_credential, discarded_credential, dispute, merchant, processor_op, purchase_order, refund,
 };
 use crate::sql::{Document, Id, Instant, SqlInstant};
 use crate::statement::{on_each, statement};
 use crate::store::Store;
-
-/// Most values of one list in a statement: SQLite takes no more than 32,766.
-const MAX_LIST_VALUES: usize = 10_000;
 
 /// What `Operation::stuck` says, but for the last of its rules, which each database words in its own way. A case of the kit compares them.
 macro_rules! stuck {
@@ -177,15 +173,7 @@ struct Belongings {
     operations: HashMap<Id, Vec<(i64, OpRow)>>,
     refunds: HashMap<Id, Vec<RefundRow>>,
     disputes: HashMap<Id, Vec<DisputeRow>>,
-    transactions: HashMap<Id, Vec<Posted>>,
-}
-
-/// A ledger transaction with what was found of its entries.
-struct Posted {
-    id: Id,
-    currency: String,
-    declared: i32,
-    entries: Vec<(String, i64)>,
+    postings: HashMap<Id, Vec<PostedRow>>,
 }
 
 fn page(connection: &mut AnyConnection, after: Option<OrderId>, limit: u32) -> Result<Vec<AuditedOrder>, Fault> {
@@ -215,8 +203,8 @@ fn records(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<Order
     let operations = belongings.operations.remove(&id).unwrap_or_default();
     let refunds = belongings.refunds.remove(&id).unwrap_or_default();
     let disputes = belongings.disputes.remove(&id).unwrap_or_default();
-    let transactions = belongings.transactions.remove(&id).unwrap_or_default();
-    let (balances, unbalanced) = sums(&transactions)?;
+    let postings = belongings.postings.remove(&id).unwrap_or_default();
+    let (balances, unbalanced) = ledger::sums(&postings)?;
     Ok(OrderRecords {
         order: order.restore()?,
         operations: operations.into_iter().map(|(position, row)| placed(position, row)).collect::<Result<_, _>>()?,
@@ -230,30 +218,6 @@ fn records(id: Id, order: OrderRow, belongings: &mut Belongings) -> Result<Order
 fn placed(position: i64, row: OpRow) -> Result<PositionedOperation, Fault> {
     let position = u64::try_from(position).map_err(|_negative| corrupt("processor_op", "the position is negative"))?;
     Ok(PositionedOperation { position, operation: row.restore()? })
-}
-
-fn sums(transactions: &[Posted]) -> Result<(Vec<Balance>, Vec<LedgerTransactionId>), Fault> {
-    let (mut balances, mut unbalanced) = (Vec::<Balance>::new(), Vec::new());
-    for posted in transactions {
-        let currency: Currency = posted
-            .currency
-            .parse()
-            .map_err(|_unknown| corrupt("ledger_transaction", "the currency is not one that Dropin knows"))?;
-        let mut sum = 0_i64;
-        for (account, minor) in &posted.entries {
-            let account = account.parse::<Account>().ok();
-            let account = account.ok_or_else(|| corrupt("ledger_entry", "the account is unknown"))?;
-            sum = sum.saturating_add(*minor);
-            match balances.iter_mut().find(|known| known.account == account && known.currency == currency) {
-                Some(balance) => balance.minor = balance.minor.saturating_add(*minor),
-                None => balances.push(Balance { account, currency, minor: *minor }),
-            }
-        }
-        if sum != 0 || usize::try_from(posted.declared) != Ok(posted.entries.len()) {
-            unbalanced.push(LedgerTransactionId::new(posted.id.0));
-        }
-    }
-    Ok((balances, unbalanced))
 }
 
 impl Belongings {
@@ -280,40 +244,9 @@ impl Belongings {
             disputes: by_order(disputes),
             operations: by_order(operations.into_iter().map(|(order, position, row)| (order, (position, row)))),
             refunds: by_order(refunds),
-            transactions: by_order(transactions(connection, orders)?),
+            postings: by_order(PostedRow::of(connection, orders)?.into_iter().map(|row| (row.order_id, row))),
         })
     }
-}
-
-/// The ledger of some Orders, each transaction with its entries.
-fn transactions(connection: &mut AnyConnection, orders: &[Id]) -> Result<Vec<(Id, Posted)>, Fault> {
-    let transactions: Vec<(Id, Id, String, i32)> = ledger_transaction::table
-        .filter(ledger_transaction::order_id.eq_any(orders))
-        .select((
-            ledger_transaction::order_id,
-            ledger_transaction::id,
-            ledger_transaction::currency,
-            ledger_transaction::entry_count,
-        ))
-        .load(connection)
-        .in_table("ledger_transaction")?;
-    let mut entries = HashMap::<Id, Vec<(String, i64)>>::new();
-    for some in transactions.chunks(MAX_LIST_VALUES) {
-        let ids: Vec<_> = some.iter().map(|(_, id, _, _)| *id).collect();
-        let found: Vec<(Id, String, i64)> = ledger_entry::table
-            .filter(ledger_entry::transaction_id.eq_any(ids))
-            .select((ledger_entry::transaction_id, ledger_entry::account, ledger_entry::minor))
-            .load(connection)
-            .in_table("ledger_entry")?;
-        for (transaction, account, minor) in found {
-            entries.entry(transaction).or_default().push((account, minor));
-        }
-    }
-    let with_entries = |(order, id, currency, declared)| {
-        let entries = entries.remove(&id).unwrap_or_default();
-        (order, Posted { id, currency, declared, entries })
-    };
-    Ok(transactions.into_iter().map(with_entries).collect())
 }
 
 fn by_order<T>(rows: impl IntoIterator<Item = (Id, T)>) -> HashMap<Id, Vec<T>> {

@@ -9,7 +9,7 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 62] = [
+const TABLES: [(&str, &str); 60] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
@@ -32,9 +32,7 @@ const TABLES: [(&str, &str); 62] = [
     ("event_clock", "SELECT, UPDATE"),
     ("history", "SELECT, INSERT"),
     ("known_shopper", "SELECT, INSERT, UPDATE, DELETE"),
-    ("ledger_entry", "SELECT, INSERT"),
-    ("ledger_transaction", "SELECT, INSERT"),
-    ("ledger_unbalanced", "SELECT"),
+    ("ledger_posting", "SELECT, INSERT"),
     ("merchant", "SELECT, INSERT, UPDATE"),
     ("merchant_approval_limit", "SELECT, INSERT, DELETE"),
     ("merchant_currency", "SELECT, INSERT, DELETE"),
@@ -80,7 +78,7 @@ const TABLES: [(&str, &str); 62] = [
 ///
 /// ```
 /// let sql = dropin_store::grants("dropin_service", "dropin");
-/// assert!(sql.contains("GRANT SELECT, INSERT ON TABLE ledger_entry TO \"dropin_service\";"));
+/// assert!(sql.contains("GRANT SELECT, INSERT ON TABLE ledger_posting TO \"dropin_service\";"));
 /// ```
 pub fn grants(role: &str, database: &str) -> String {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));

@@ -22,6 +22,7 @@ mod fault;
 mod find;
 mod grants;
 mod idempotency;
+mod ledger;
 mod migrate;
 mod notifications;
 mod operator;

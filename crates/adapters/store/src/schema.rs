@@ -262,17 +262,17 @@ tables! {
         due_at -> SqlInstant,
         created_at -> SqlInstant,
     }
-    ledger_transaction (id) {
+    ledger_posting (id) {
         id -> SqlId,
         order_id -> SqlId,
         currency -> Text,
-        entry_count -> Integer,
+        shopper_minor -> BigInt,
+        authorized_minor -> BigInt,
+        captured_minor -> BigInt,
+        refunded_minor -> BigInt,
+        disputed_minor -> BigInt,
+        charged_back_minor -> BigInt,
         posted_at -> SqlInstant,
-    }
-    ledger_entry (transaction_id, account) {
-        transaction_id -> SqlId,
-        account -> Text,
-        minor -> BigInt,
     }
     history (position) {
         position -> BigInt,

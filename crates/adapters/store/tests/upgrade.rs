@@ -270,6 +270,64 @@ fn judged(old: &Old) {
     }
 }
 
+/// A posting of a program of before, which writes a transaction and its entries by one statement on PostgreSQL.
+fn post_as_before(old: &Old, number: usize, entries: &str) {
+    let id = format!("{}{number}", &ID[..ID.len() - 1]);
+    let [(postgres, then, _), (sqlite, now, _)] = &old.raws;
+    let posted = |now: &str| {
+        format!(
+            "INSERT INTO ledger_transaction (id, order_id, currency, entry_count, posted_at) \
+             VALUES ('{id}', (SELECT id FROM purchase_order), 'USD', 2, {now})"
+        )
+    };
+    let entered =
+        format!("INSERT INTO ledger_entry (transaction_id, account, minor) VALUES {}", entries.replace("{id}", &id));
+    postgres.execute(&format!("WITH posted AS ({}) {entered}", posted(then))).unwrap();
+    // SQLite has no programs of before beside one of after.
+    if old.raws[1].0.values("SELECT name AS value FROM sqlite_master WHERE name = 'ledger_entry'").len() == 1 {
+        sqlite.execute(&posted(now)).unwrap();
+        sqlite.execute(&entered).unwrap();
+    }
+}
+
+/// What is posted stays, whichever program posts it, and can be gone back on.
+#[test]
+fn the_ledger_of_before_is_kept_row_by_row() {
+    const BEFORE: usize = 36;
+    let mut old = Old::after(BEFORE);
+    old.fill(&[
+        "INSERT INTO merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', 'Old', 1, {now})",
+        "INSERT INTO purchase_order (id, merchant_id, merchant_reference, revision, state, under_review, shown, currency, total_minor, \
+            authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, auto_capture, payment_method, \
+            created_at, updated_at) \
+         VALUES ('{id}', '{id}', 'r', 1, 'PROCESSED', FALSE, TRUE, 'USD', 2990, 2990, 2990, 0, 0, 0, TRUE, 'VISA', {now}, {now})",
+    ]);
+    post_as_before(&old, 1, "('{id}', 'SHOPPER', -2990), ('{id}', 'AUTHORIZED', 2990)");
+    post_as_before(&old, 2, "('{id}', 'SHOPPER', 0), ('{id}', 'AUTHORIZED', 0)");
+    let entries = "SELECT account || CAST(minor AS TEXT) AS value FROM ledger_entry ORDER BY transaction_id, account";
+    let (before, schema) = (old.values(entries), sqlite_schema(&old));
+    assert_eq!(before, ["AUTHORIZED2990", "SHOPPER-2990", "AUTHORIZED0", "SHOPPER0"]);
+    old.upgrade();
+    let postings = "SELECT CAST(shopper_minor AS TEXT) || ' ' || CAST(authorized_minor AS TEXT) || ' ' || CAST(captured_minor AS TEXT) || ' ' \
+        || CAST(refunded_minor + disputed_minor + charged_back_minor AS TEXT) AS value FROM ledger_posting ORDER BY id";
+    assert_eq!(old.values(postings), ["-2990 2990 0 0", "0 0 0 0"]);
+    old.fill(&[
+        "INSERT INTO ledger_posting (id, order_id, currency, shopper_minor, authorized_minor, captured_minor, refunded_minor, disputed_minor, \
+            charged_back_minor, posted_at) VALUES ('{id}', '{id}', 'USD', 0, -2990, 2990, 0, 0, 0, {now})",
+    ]);
+    // A program of before goes on, on PostgreSQL.
+    post_as_before(&old, 3, "('{id}', 'CAPTURED', -90), ('{id}', 'DISPUTED', 90)");
+    let [postgres, sqlite] = [0, 1].map(|number: usize| old.raws[number].0.values(postings));
+    assert_eq!(sqlite, ["0 -2990 2990 0", "-2990 2990 0 0", "0 0 0 0"]);
+    assert_eq!(postgres, ["0 -2990 2990 0", "-2990 2990 0 0", "0 0 0 0", "0 0 -90 90"]);
+    old.revert_to(BEFORE);
+    assert_eq!(sqlite_schema(&old), schema, "as it was");
+    let [postgres, sqlite] = [0, 1].map(|number: usize| old.raws[number].0.values(entries));
+    let new = ["AUTHORIZED-2990", "CAPTURED2990"].map(str::to_owned);
+    assert_eq!(sqlite, [&new[..], &before].concat());
+    assert_eq!(postgres, [&new[..], &before, &["CAPTURED-90", "DISPUTED90"].map(str::to_owned)].concat());
+}
+
 /// An upgrade that would leave a reference without its row changes nothing, and says so each time.
 #[test]
 fn a_broken_reference_stops_the_upgrade_of_sqlite() {

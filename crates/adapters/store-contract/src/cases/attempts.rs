@@ -194,7 +194,7 @@ pub async fn money_of_a_failed_attempt_is_booked_with_its_refund(harness: Arc<Ha
     let order = harness.payment(operation.id).await.order;
     assert_eq!((order.state, order.shown), (OrderState::ProcessingFailed, false));
     assert_eq!((order.amounts.captured(), order.amounts.refunded()), (&total, &total));
-    assert_eq!(harness.count("ledger_transaction", "1 = 1"), 3);
+    assert_eq!(harness.count("ledger_posting", "1 = 1"), 3);
     assert_eq!(harness.find_order(merchant.id, order.id).await, Ok(None));
     assert_eq!(minor(Currency::Usd, total.minor()), total);
 }

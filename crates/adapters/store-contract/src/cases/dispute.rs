@@ -126,9 +126,7 @@ pub async fn a_dispute_is_written_with_its_order(harness: Arc<Harness>) {
     assert_eq!(listed(merchant.id, OrderId::new(fresh())).await, Ok(vec![]));
     assert_eq!(harness.count("history", "what = 'DISPUTE_OPENED'"), 1);
     assert_eq!(harness.count("outbox_event", "event_type = 'DISPUTE_OPENED'"), 1);
-    let balances = harness.raw.values(
-        "SELECT account || ' ' || CAST(sum(minor) AS TEXT) AS value FROM ledger_entry GROUP BY account ORDER BY account",
-    );
+    let balances = harness.ledger_balances();
     assert_eq!(balances, ["AUTHORIZED 0", "CAPTURED 1490", "DISPUTED 1500", "SHOPPER -2990"]);
     // The processor tells of it again: nothing is written twice.
     let (_, again) = opened(&found.order, "dp_1", 1_500, at(101));
@@ -166,9 +164,7 @@ pub async fn every_end_of_a_dispute_is_written(harness: Arc<Harness>) {
         assert_eq!(harness.moves(&found, trigger, at(121)).await, DisputeChanged::Stale, "decided on what was before");
         assert_eq!(harness.found(found.dispute.id).await, after);
     }
-    let balances = harness.raw.values(
-        "SELECT account || ' ' || CAST(sum(minor) AS TEXT) AS value FROM ledger_entry GROUP BY account ORDER BY account",
-    );
+    let balances = harness.ledger_balances();
     assert_eq!(balances, ["AUTHORIZED 0", "CAPTURED -1030", "CHARGED_BACK 10000", "DISPUTED 0", "SHOPPER -8970"]);
 }
 

@@ -110,7 +110,7 @@ pub async fn an_outcome_is_settled_whole(harness: Arc<Harness>) {
     assert_eq!(settled.operation, Operation { state: OpState::Approved, due_at: at(20), ..payment.operation });
     assert_eq!(harness.payments.list_operations(order.id).await, Ok(vec![settled.operation, capture]));
     assert_eq!(harness.find_order(merchant.id, order.id).await, Ok(Some(order)));
-    assert_eq!(harness.count("ledger_entry", "1 = 1"), 2);
+    assert_eq!(harness.count("ledger_posting", "1 = 1"), 1);
     assert_eq!(harness.count("outbox_event", "1 = 1"), 2);
     assert_eq!(harness.count("history", "1 = 1"), 5);
 }
@@ -127,7 +127,7 @@ pub async fn settling_twice_is_harmless(harness: Arc<Harness>) {
     let late = outcome(payment.operation.id, OpState::Declined, at(40));
     assert_eq!(harness.payments.settle(late).await, Ok(Settled::AlreadySettled), "another outcome");
     assert_eq!(harness.payments.find_payment(payment.operation.id).await.unwrap(), settled);
-    assert_eq!(harness.count("ledger_transaction", "1 = 1") + harness.count("outbox_event", "1 = 1"), 3);
+    assert_eq!(harness.count("ledger_posting", "1 = 1") + harness.count("outbox_event", "1 = 1"), 3);
 }
 
 pub async fn a_stale_settlement_undoes_everything(harness: Arc<Harness>) {
@@ -147,8 +147,8 @@ pub async fn a_stale_settlement_undoes_everything(harness: Arc<Harness>) {
         assert_eq!(harness.payments.settle(stale).await, Ok(Settled::Stale));
         assert_eq!(harness.payments.find_payment(payment.operation.id).await, Ok(Some(payment.clone())));
     }
-    let written = ["ledger_transaction", "ledger_entry", "outbox_event", "outbox_stream"];
-    assert_eq!(written.map(|table| harness.count(table, "1 = 1")), [0; 4]);
+    let written = ["ledger_posting", "outbox_event", "outbox_stream"];
+    assert_eq!(written.map(|table| harness.count(table, "1 = 1")), [0; 3]);
     assert_eq!(harness.payments.settle(approval(&payment)).await, Ok(Settled::Done), "the operation is still open");
 }
 

@@ -142,7 +142,7 @@ pub async fn of_many_settlements_one_wins(harness: Arc<Harness>) {
         assert_eq!(all.iter().filter(|settled| **settled == Settled::AlreadySettled).count(), number - 1);
         let session = payment.session.unwrap().id;
         assert_eq!(harness.count("outbox_event", &format!("payment_id = '{session}'")), 2);
-        assert_eq!(harness.count("ledger_transaction", &format!("order_id = '{}'", payment.order.id)), 1);
+        assert_eq!(harness.count("ledger_posting", &format!("order_id = '{}'", payment.order.id)), 1);
     }
 }
 
@@ -283,5 +283,5 @@ pub async fn of_many_outcomes_of_a_refund_one_wins(harness: Arc<Harness>) {
     let succeeded = found.refund.unwrap().state == RefundState::Succeeded;
     assert_eq!(found.order.amounts.refunded().is_zero(), !succeeded);
     assert!(found.order.amounts.refund_pending().is_zero());
-    assert_eq!(harness.count("ledger_transaction", "1 = 1"), 2 + usize::from(succeeded));
+    assert_eq!(harness.count("ledger_posting", "1 = 1"), 2 + usize::from(succeeded));
 }

@@ -81,9 +81,7 @@ pub async fn refunds_are_settled_with_their_order(harness: Arc<Harness>) {
     }
     let states = harness.raw.values("SELECT state AS value FROM refund ORDER BY position");
     assert_eq!(states, ["SUCCEEDED", "FAILED", "SUCCEEDED"]);
-    let balances = harness.raw.values(
-        "SELECT account || ' ' || CAST(sum(minor) AS TEXT) AS value FROM ledger_entry GROUP BY account ORDER BY account",
-    );
+    let balances = harness.ledger_balances();
     assert_eq!(balances, ["AUTHORIZED 0", "CAPTURED 1010", "REFUNDED 1980", "SHOPPER -2990"]);
 }
 
@@ -123,9 +121,7 @@ pub async fn a_refund_that_failed_later_is_taken_back_once(harness: Arc<Harness>
     again.order = Some(found.order.amount_differs(at(61)).unwrap().change);
     assert_eq!(harness.payments.take_back_refund(again).await, Ok(Settled::AlreadySettled));
     assert_eq!(harness.payment(begun.operation.id).await, found);
-    let balances = harness.raw.values(
-        "SELECT account || ' ' || CAST(sum(minor) AS TEXT) AS value FROM ledger_entry GROUP BY account ORDER BY account",
-    );
+    let balances = harness.ledger_balances();
     assert_eq!(balances, ["AUTHORIZED 0", "CAPTURED 2990", "REFUNDED 0", "SHOPPER -2990"]);
 }
 

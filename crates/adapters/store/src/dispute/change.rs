@@ -12,7 +12,7 @@ use crate::rows::DisputeRow;
 use crate::schema::{dispute, dispute_position, purchase_order};
 use crate::sql::{Id, Instant};
 use crate::worker_pool::TxOutcome;
-use crate::{append_only, audit_log};
+use crate::{append_only, audit_log, ledger};
 
 pub(super) fn write(
     connection: &mut AnyConnection,
@@ -44,7 +44,7 @@ pub(super) fn write(
     if let Some(begun) = &change.begins {
         given_answer::insert(connection, begun)?;
     }
-    append_only::post_ledger(connection, &change.ledger)?;
+    ledger::post(connection, &change.ledger)?;
     audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;
     append_only::enqueue_events(connection, &change.events)?;
     Ok(TxOutcome::Commit(DisputeChanged::Done))

@@ -12,7 +12,7 @@ use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::session::apply_state;
 use crate::worker_pool::{Batchable, TxOutcome, Work};
-use crate::{append_only, audit_log, contract, idempotency, postgres};
+use crate::{append_only, audit_log, contract, idempotency, ledger, postgres};
 
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
@@ -120,7 +120,7 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<TxO
     if let Some(operation) = &settlement.follow_up {
         operation::insert(connection, operation)?;
     }
-    append_only::post_ledger(connection, &settlement.ledger)?;
+    ledger::post(connection, &settlement.ledger)?;
     audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
     append_only::enqueue_events(connection, &settlement.events)?;
     match (&settlement.answer, &settlement.follow_up) {
@@ -150,7 +150,7 @@ pub(super) fn take_back_refund(
     if !operation::take_back(connection, settlement.operation, refund.id)? || !refund::take_back(connection, refund)? {
         return Ok(TxOutcome::Rollback(Settled::AlreadySettled));
     }
-    append_only::post_ledger(connection, &settlement.ledger)?;
+    ledger::post(connection, &settlement.ledger)?;
     audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
     append_only::enqueue_events(connection, &settlement.events)?;
     Ok(TxOutcome::Commit(Settled::Done))

@@ -1,12 +1,11 @@
 //! What is appended, many rows with one statement: each would cost a round trip and a plan's start.
 
 use diesel::pg::Pg;
-use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
+use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
-use dropin_order::LedgerTransaction;
 use dropin_ports::{NewAuditEntry, NewEvent, NewHistoryEntry};
 
-use crate::append_only::{entry_count, history_row};
+use crate::append_only::history_row;
 use crate::audit_log::EntryColumns;
 use crate::fault::Fault;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
@@ -118,42 +117,6 @@ pub(crate) fn append_history_with_audit(
         steps: steps.iter().map(|one| step(0, one)).collect(),
     };
     append.execute(connection)?;
-    Ok(())
-}
-
-statement! {
-    /// Posts transactions with their entries. Whether each balances is judged when the whole step is written.
-    Post<'a> {
-        ids: &'a [Id] => Array<SqlId>,
-        orders: Vec<Id> => Array<SqlId>,
-        currencies: Vec<&'static str> => Array<Text>,
-        counts: Vec<i32> => Array<Integer>,
-        posted: Vec<Instant> => Array<SqlInstant>,
-        of: Vec<Id> => Array<SqlId>,
-        accounts: Vec<&'static str> => Array<Text>,
-        minors: Vec<i64> => Array<BigInt>,
-    }
-    on Pg, PgConnection, "WITH posted AS ( \
-            INSERT INTO ledger_transaction (id, order_id, currency, entry_count, posted_at) SELECT * FROM unnest(?, ?, ?, ?, ?) \
-        ) INSERT INTO ledger_entry (transaction_id, account, minor) SELECT * FROM unnest(?, ?, ?)";
-}
-
-/// Posts transactions with their entries.
-pub(crate) fn post_ledger(connection: &mut PgConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
-    let ids: Vec<_> = transactions.iter().map(|one| Id(one.id.uuid())).collect();
-    let entries: Vec<_> =
-        ids.iter().zip(transactions).flat_map(|(id, one)| one.entries().iter().map(|entry| (*id, entry))).collect();
-    let post = Post {
-        ids: &ids,
-        orders: transactions.iter().map(|one| Id(one.order_id.uuid())).collect(),
-        currencies: transactions.iter().map(|one| one.currency.code()).collect(),
-        counts: transactions.iter().map(entry_count).collect::<Result<_, _>>()?,
-        posted: transactions.iter().map(|one| Instant(one.at)).collect(),
-        of: entries.iter().map(|(id, _)| *id).collect(),
-        accounts: entries.iter().map(|(_, entry)| entry.account.as_str()).collect(),
-        minors: entries.iter().map(|(_, entry)| entry.minor).collect(),
-    };
-    post.execute(connection)?;
     Ok(())
 }
 

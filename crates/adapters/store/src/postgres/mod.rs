@@ -7,7 +7,7 @@ mod operation;
 mod prepare;
 mod settle;
 
-pub(crate) use append_only::{append_history, append_history_with_audit, enqueue_events, post_ledger};
+pub(crate) use append_only::{append_history, append_history_with_audit, enqueue_events};
 pub(crate) use create::insert;
 pub(crate) use find::find;
 pub(crate) use prepare::prepare;

@@ -1,16 +1,15 @@
 use std::collections::BTreeSet;
 
-use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
 use dropin_kernel::Change;
-use dropin_order::{LedgerEntry, LedgerTransaction};
 use dropin_ports::NewEvent;
 
 use super::append_only::{Steps, step};
 use super::operation::{NewOperations, new_operation};
-use crate::append_only::entry_count;
 use crate::fault::Fault;
+use crate::ledger::{Postings, posting};
 use crate::payment::EligibleSettlement;
 use crate::rows::StateColumns;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
@@ -53,28 +52,6 @@ rows! {
 }
 
 rows! {
-    /// A ledger transaction.
-    Postings of Posting<'a> as "posting" {
-        number: i64 => BigInt,
-        id: Id => SqlId,
-        order_id: Id => SqlId,
-        currency: &'a str => Text,
-        entry_count: i32 => Integer,
-        posted_at: Instant => SqlInstant,
-    }
-}
-
-rows! {
-    /// An entry of a ledger transaction.
-    Entries of Entry<'a> as "entry" {
-        number: i64 => BigInt,
-        transaction_id: Id => SqlId,
-        account: &'a str => Text,
-        minor: i64 => BigInt,
-    }
-}
-
-rows! {
     /// An event for the outbox; `ordinal` counts from one within its settlement.
     Events of Event<'a> as "event" {
         number: i64 => BigInt,
@@ -99,7 +76,6 @@ statement_about! {
         input_rows: InputRows<'a>,
         follow_ups: NewOperations<'a>,
         postings: Postings<'a>,
-        entries: Entries<'a>,
         steps: Steps<'a>,
         events: Events<'a>,
     }
@@ -137,12 +113,11 @@ statement_about! {
         SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.reference, \
             next.processor, next.channel, next.epoch, next.tries, next.due_at, next.created_at FROM done, ? WHERE next.number = ANY (done.numbers) \
     ), posted AS ( \
-        INSERT INTO ledger_transaction (id, order_id, currency, entry_count, posted_at) \
-        SELECT posting.id, posting.order_id, posting.currency, posting.entry_count, posting.posted_at \
+        INSERT INTO ledger_posting (id, order_id, currency, shopper_minor, authorized_minor, captured_minor, refunded_minor, disputed_minor, \
+            charged_back_minor, posted_at) \
+        SELECT posting.id, posting.order_id, posting.currency, posting.shopper, posting.authorized, posting.captured, posting.refunded, \
+            posting.disputed, posting.charged_back, posting.posted_at \
         FROM done, ? WHERE posting.number = ANY (done.numbers) \
-    ), entered AS ( \
-        INSERT INTO ledger_entry (transaction_id, account, minor) SELECT entry.transaction_id, entry.account, entry.minor \
-        FROM done, ? WHERE entry.number = ANY (done.numbers) \
     ), new_history AS ( \
         INSERT INTO history \
             (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
@@ -183,14 +158,14 @@ pub(crate) fn settle(
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| one.order.next.id);
     let numbered = || (1_i64..).zip(&all);
-    let postings = || numbered().flat_map(|(number, one)| one.settlement.ledger.iter().map(move |one| (number, one)));
     let settle = Settle {
         input_rows: numbered().map(|(number, one)| input_row(number, one)).collect(),
         follow_ups: numbered()
             .filter_map(|(number, one)| Some(new_operation(number, one.settlement.follow_up.as_ref()?)))
             .collect::<Result<_, _>>()?,
-        postings: postings().map(|(number, one)| posting(number, one)).collect::<Result<_, _>>()?,
-        entries: postings().flat_map(|(number, one)| entries(number, one)).collect(),
+        postings: numbered()
+            .flat_map(|(number, one)| one.settlement.ledger.iter().map(move |one| posting(number, one)))
+            .collect(),
         steps: numbered()
             .flat_map(|(number, one)| one.settlement.history.iter().map(move |one| step(number, one)))
             .collect(),
@@ -245,28 +220,6 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
         event_count: (0..).zip(&settlement.events).map(|(ordinal, _)| ordinal + 1).last().unwrap_or(0),
         first_event_at: first.map(|event| Instant(event.at)),
     }
-}
-
-fn posting<'a>(number: i64, posted: &'a LedgerTransaction) -> Result<Posting<'a>, Fault> {
-    Ok(Posting {
-        number,
-        id: Id(posted.id.uuid()),
-        order_id: Id(posted.order_id.uuid()),
-        currency: posted.currency.code(),
-        entry_count: entry_count(posted)?,
-        posted_at: Instant(posted.at),
-    })
-}
-
-fn entries(number: i64, posted: &LedgerTransaction) -> impl Iterator<Item = Entry<'_>> {
-    let transaction_id = Id(posted.id.uuid());
-    let entry = move |entry: &LedgerEntry| Entry {
-        number,
-        transaction_id,
-        account: entry.account.as_str(),
-        minor: entry.minor,
-    };
-    posted.entries().iter().map(entry)
 }
 
 fn event(number: i64, ordinal: i64, event: &NewEvent) -> Event<'_> {

@@ -1,52 +1,13 @@
 //! What is appended, row by row: a statement that is prepared costs no round trip here.
 
-use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
-use dropin_order::LedgerTransaction;
 use dropin_ports::NewEvent;
 
-use crate::append_only::entry_count;
 use crate::fault::Fault;
 use crate::sql::{Id, Instant, SqlId, SqlInstant};
 use crate::statement::statement;
-
-statement! {
-    InsertTransaction<'a> {
-        id: Id => SqlId,
-        order: Id => SqlId,
-        currency: &'a str => Text,
-        entries: i32 => Integer,
-        posted: Instant => SqlInstant,
-    }
-    on Sqlite, SqliteConnection,
-        "INSERT INTO ledger_transaction (id, order_id, currency, entry_count, posted_at) VALUES (?, ?, ?, ?, ?)";
-}
-
-statement! {
-    InsertEntry<'a> { transaction: Id => SqlId, account: &'a str => Text, minor: i64 => BigInt, }
-    on Sqlite, SqliteConnection, "INSERT INTO ledger_entry (transaction_id, account, minor) VALUES (?, ?, ?)";
-}
-
-/// Posts transactions with their entries.
-pub(crate) fn post_ledger(connection: &mut SqliteConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
-    for transaction in transactions {
-        let id = Id(transaction.id.uuid());
-        let insert = InsertTransaction {
-            id,
-            order: Id(transaction.order_id.uuid()),
-            currency: transaction.currency.code(),
-            entries: entry_count(transaction)?,
-            posted: Instant(transaction.at),
-        };
-        insert.execute(connection)?;
-        for entry in transaction.entries() {
-            let insert = InsertEntry { transaction: id, account: entry.account.as_str(), minor: entry.minor };
-            insert.execute(connection)?;
-        }
-    }
-    Ok(())
-}
 
 statement! {
     LastSequence<'a> { payment: &'a Id => SqlId, }

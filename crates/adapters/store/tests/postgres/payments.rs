@@ -46,7 +46,7 @@ pub(crate) fn holder(database: &Database, statement: &str) -> RawPostgres {
 #[tokio::test(flavor = "multi_thread")]
 async fn payments_that_wait_together_are_settled_in_few_transactions() {
     let (database, store, harness, payments) = submitted(60).await;
-    let holder = holder(&database, "LOCK TABLE ledger_transaction IN SHARE ROW EXCLUSIVE MODE");
+    let holder = holder(&database, "LOCK TABLE ledger_posting IN SHARE ROW EXCLUSIVE MODE");
     let mut settling: Vec<_> = payments[..2].iter().map(|payment| settle(&store, payment)).collect();
     let watching = RawPostgres::open(&database.url());
     wait_for(&watching, &format!("EXISTS ({STUCK})"));
@@ -57,7 +57,7 @@ async fn payments_that_wait_together_are_settled_in_few_transactions() {
     for one in settling {
         assert_eq!(one.await.unwrap(), Ok(Settled::Done));
     }
-    let transactions = harness.raw.values("SELECT count(DISTINCT xmin::text)::text AS value FROM ledger_transaction");
+    let transactions = harness.raw.values("SELECT count(DISTINCT xmin::text)::text AS value FROM ledger_posting");
     assert!(transactions[0].parse::<usize>().unwrap() <= 30, "{transactions:?} for 60");
 }
 
@@ -81,7 +81,7 @@ async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
         };
         let session = payment.session.as_ref().unwrap().id;
         let written = [
-            count("ledger_transaction", &format!("order_id = '{order}'")),
+            count("ledger_posting", &format!("order_id = '{order}'")),
             count("history", &format!("subject_id IN ('{order}', '{session}')")),
             count("outbox_event", &format!("payment_id = '{session}'")),
             count("outbox_stream", &format!("payment_id = '{session}'")),
@@ -103,7 +103,7 @@ async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_the_database_refuses_leaves_those_beside_it_alone() {
     let (database, store, harness, payments) = submitted(20).await;
-    let holder = holder(&database, "LOCK TABLE ledger_transaction IN SHARE ROW EXCLUSIVE MODE");
+    let holder = holder(&database, "LOCK TABLE ledger_posting IN SHARE ROW EXCLUSIVE MODE");
     let spoilt = |number: usize, payment: &Payment| {
         let mut settlement = approval(payment);
         match number {
@@ -140,7 +140,7 @@ async fn one_that_the_database_refuses_leaves_those_beside_it_alone() {
     let of_two = refused.iter().filter(|number| [11, 12].contains(*number)).count();
     assert!(refused.contains(&3) && refused.contains(&7) && refused.len() == 3 && of_two == 1, "{refused:?}");
     let count = |rows: &str| harness.raw.values(&format!("SELECT count(*)::text AS value FROM {rows}")).remove(0);
-    let kept = [count("ledger_transaction"), count("outbox_event"), count("processor_op WHERE state = 'APPROVED'")];
+    let kept = [count("ledger_posting"), count("outbox_event"), count("processor_op WHERE state = 'APPROVED'")];
     assert_eq!(kept, ["17", "34", "17"], "nothing of a refused one");
 }
 
@@ -171,7 +171,7 @@ async fn settlements_and_results_of_deliveries_never_wait_for_each_other_in_a_ci
     // A connection says what it has seen when it ends.
     store.close();
     other.close();
-    wait_for(&raw, "(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'ledger_transaction') = 96");
+    wait_for(&raw, "(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'ledger_posting') = 96");
     let deadlocks = "SELECT deadlocks::text AS value FROM pg_stat_database WHERE datname = current_database()";
     assert_eq!(raw.values(deadlocks), ["0"]);
 }
@@ -187,7 +187,7 @@ async fn what_is_stored_already_is_not_read_to_pay() {
     let raw = RawPostgres::open(&database.url());
     wait_for(
         &raw,
-        &format!("(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'ledger_transaction') = {PAYMENTS}"),
+        &format!("(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'ledger_posting') = {PAYMENTS}"),
     );
     let read = raw.values(
         "SELECT relname || ' ' || (seq_tup_read + coalesce(idx_tup_fetch, 0)) AS value FROM pg_stat_user_tables \

@@ -1,0 +1,168 @@
+//! The ledger: a transaction is a row with a column for each account, which a CHECK holds at zero.
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use diesel::sqlite::Sqlite;
+use diesel::SqliteConnection;
+use dropin_kernel::LedgerTransactionId;
+use dropin_money::Currency;
+use dropin_order::{Account, LedgerTransaction};
+use dropin_ports::Balance;
+
+use crate::connection::AnyConnection;
+use crate::fault::{Fault, InTable, corrupt};
+use crate::schema::ledger_posting;
+use crate::sql::{Id, Instant, SqlId, SqlInstant};
+use crate::statement::{rows, statement, statement_about};
+
+const TABLE: &str = "ledger_posting";
+
+rows! {
+    /// A ledger transaction; `number` names the batched row that it belongs to.
+    Postings of Posting<'a> as "posting" {
+        number: i64 => BigInt,
+        id: Id => SqlId,
+        order_id: Id => SqlId,
+        currency: &'a str => Text,
+        shopper: i64 => BigInt,
+        authorized: i64 => BigInt,
+        captured: i64 => BigInt,
+        refunded: i64 => BigInt,
+        disputed: i64 => BigInt,
+        charged_back: i64 => BigInt,
+        posted_at: Instant => SqlInstant,
+    }
+}
+
+statement_about! {
+    Post<'a> { postings: Postings<'a>, }
+    "INSERT INTO ledger_posting (id, order_id, currency, shopper_minor, authorized_minor, captured_minor, refunded_minor, disputed_minor, \
+            charged_back_minor, posted_at) \
+        SELECT posting.id, posting.order_id, posting.currency, posting.shopper, posting.authorized, posting.captured, posting.refunded, \
+            posting.disputed, posting.charged_back, posting.posted_at FROM ?";
+}
+
+statement! {
+    PostOne<'a> {
+        id: Id => SqlId,
+        order: Id => SqlId,
+        currency: &'a str => Text,
+        shopper: i64 => BigInt,
+        authorized: i64 => BigInt,
+        captured: i64 => BigInt,
+        refunded: i64 => BigInt,
+        disputed: i64 => BigInt,
+        charged_back: i64 => BigInt,
+        posted_at: Instant => SqlInstant,
+    }
+    on Sqlite, SqliteConnection, "INSERT INTO ledger_posting (id, order_id, currency, shopper_minor, authorized_minor, captured_minor, \
+            refunded_minor, disputed_minor, charged_back_minor, posted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+}
+
+/// The row of a transaction.
+pub(crate) fn posting(number: i64, posted: &LedgerTransaction) -> Posting<'_> {
+    // The database refuses a row that a sum beyond 64 bits has put out of balance.
+    let minor = |account| {
+        let own = posted.entries().iter().filter(|entry| entry.account == account);
+        own.fold(0_i64, |sum, entry| sum.saturating_add(entry.minor))
+    };
+    Posting {
+        number,
+        id: Id(posted.id.uuid()),
+        order_id: Id(posted.order_id.uuid()),
+        currency: posted.currency.code(),
+        shopper: minor(Account::Shopper),
+        authorized: minor(Account::Authorized),
+        captured: minor(Account::Captured),
+        refunded: minor(Account::Refunded),
+        disputed: minor(Account::Disputed),
+        charged_back: minor(Account::ChargedBack),
+        posted_at: Instant(posted.at),
+    }
+}
+
+/// Posts transactions.
+pub(crate) fn post(connection: &mut AnyConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
+    if transactions.is_empty() {
+        return Ok(());
+    }
+    let mut rows = transactions.iter().map(|one| posting(0, one));
+    match connection {
+        AnyConnection::Postgres(connection) => {
+            Post { postings: rows.collect() }.execute(connection)?;
+            Ok(())
+        }
+        AnyConnection::Sqlite(connection) => rows.try_for_each(|row| {
+            let Posting { number: _, id, order_id: order, currency, shopper, authorized, captured, refunded, .. } = row;
+            let Posting { disputed, charged_back, posted_at, .. } = row;
+            let post = PostOne {
+                id,
+                order,
+                currency,
+                shopper,
+                authorized,
+                captured,
+                refunded,
+                disputed,
+                charged_back,
+                posted_at,
+            };
+            post.execute(connection)?;
+            Ok(())
+        }),
+    }
+}
+
+/// A stored transaction.
+#[derive(Debug, Queryable, Selectable)]
+#[diesel(table_name = ledger_posting)]
+pub(crate) struct PostedRow {
+    pub(crate) id: Id,
+    pub(crate) order_id: Id,
+    currency: String,
+    shopper_minor: i64,
+    authorized_minor: i64,
+    captured_minor: i64,
+    refunded_minor: i64,
+    disputed_minor: i64,
+    charged_back_minor: i64,
+}
+
+impl PostedRow {
+    /// Those of some Orders.
+    pub(crate) fn of(connection: &mut AnyConnection, orders: &[Id]) -> Result<Vec<Self>, Fault> {
+        let own = ledger_posting::table.filter(ledger_posting::order_id.eq_any(orders));
+        own.select(Self::as_select()).load(connection).in_table(TABLE)
+    }
+
+    fn minor(&self, account: Account) -> i64 {
+        match account {
+            Account::Shopper => self.shopper_minor,
+            Account::Authorized => self.authorized_minor,
+            Account::Captured => self.captured_minor,
+            Account::Refunded => self.refunded_minor,
+            Account::Disputed => self.disputed_minor,
+            Account::ChargedBack => self.charged_back_minor,
+        }
+    }
+}
+
+/// What the accounts of an Order come to, those that something was posted to, and which of its transactions do not sum to zero.
+pub(crate) fn sums(transactions: &[PostedRow]) -> Result<(Vec<Balance>, Vec<LedgerTransactionId>), Fault> {
+    let (mut balances, mut unbalanced) = (Vec::<Balance>::new(), Vec::new());
+    for posted in transactions {
+        let currency: Currency =
+            posted.currency.parse().map_err(|_unknown| corrupt(TABLE, "the currency is not one that Dropin knows"))?;
+        let moved = Account::ALL.map(|account| (account, posted.minor(account)));
+        for (account, minor) in moved.into_iter().filter(|(_, minor)| *minor != 0) {
+            match balances.iter_mut().find(|known| known.account == account && known.currency == currency) {
+                Some(balance) => balance.minor = balance.minor.saturating_add(minor),
+                None => balances.push(Balance { account, currency, minor }),
+            }
+        }
+        if moved.iter().map(|(_, minor)| i128::from(*minor)).sum::<i128>() != 0 {
+            unbalanced.push(LedgerTransactionId::new(posted.id.0));
+        }
+    }
+    Ok((balances, unbalanced))
+}
