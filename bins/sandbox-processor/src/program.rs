@@ -200,7 +200,11 @@ async fn stop_signal() {
     }
 }
 
-/// One line of the access log, written when it is dropped: also when the caller went away before the answer.
+/// What a settler asks for every two seconds.
+const POLLED: &str = "/v1/disputes";
+
+/// One line of the access log, written when it is dropped: also when the caller went away before the answer. What is polled is told from level debug on,
+/// unless it goes wrong.
 struct AccessLine {
     started: Instant,
     method: Method,
@@ -212,7 +216,11 @@ impl Drop for AccessLine {
     fn drop(&mut self) {
         let milliseconds = self.started.elapsed().as_millis();
         match self.status {
-            Some(status) => log::info!("{} {} {status} {milliseconds}ms", self.method, self.route),
+            Some(status) => {
+                let is_polled = self.method == Method::GET && self.route.ends_with(POLLED) && status < 400;
+                let level = if is_polled { log::Level::Debug } else { log::Level::Info };
+                log::log!(level, "{} {} {status} {milliseconds}ms", self.method, self.route);
+            }
             None => log::info!("{} {} closed-by-caller {milliseconds}ms", self.method, self.route),
         }
     }

@@ -118,6 +118,11 @@ fn advise(failure: Failure) -> Failure {
     format!("{failure}; --without-processor compares our own books alone").into()
 }
 
+fn counted(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
 fn in_words(report: &Report) -> String {
     let mut lines: Vec<_> = report.findings.iter().map(line).collect();
     let shown = lines.len() as u64;
@@ -125,14 +130,16 @@ fn in_words(report: &Report) -> String {
         lines.push(format!("… and {} more", report.found - shown));
     }
     let journal = match report.journal_entries {
+        Some(1) => "1 entry of the processor's journal or lists".to_owned(),
         Some(entries) => format!("{entries} entries of the processor's journal or lists"),
         None => "without the processor's journal".to_owned(),
     };
-    let cards = report.credentials.map(|cards| format!(", {cards} stored cards")).unwrap_or_default();
-    lines.push(format!("Read {} Orders with {} operations, {journal}{cards}.", report.orders, report.operations));
+    let cards = report.credentials.map(|cards| format!(", {}", counted(cards, "stored card"))).unwrap_or_default();
+    let (orders, operations) = (counted(report.orders, "Order"), counted(report.operations, "operation"));
+    lines.push(format!("Read {orders} with {operations}, {journal}{cards}."));
     if 0 < report.open {
-        let open = report.open;
-        lines.push(format!("Open and therefore not compared: {open} operations; `dropin op list` shows them."));
+        let open = counted(report.open, "operation");
+        lines.push(format!("Open and therefore not compared: {open}; `dropin op list` shows them."));
     }
     lines.push(match report.found {
         0 => "Everything fits.".to_owned(),

@@ -18,10 +18,13 @@ const POSTGRES_SETTINGS: &str = "SET jit = off; SET idle_in_transaction_session_
 const SQLITE_SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
      PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF";
 
-/// Settings of the writing connection. Pages are copied from the log into the database every 32 MB only: many are written again before that.
+/// Pages of 4 kB in SQLite's log from which on the writer copies them into the database.
+pub(crate) const LOG_PAGES: i32 = 8_000;
+
+/// Settings of the writing connection, beside [`LOG_PAGES`].
 /// 16 MB of memory for pages, so that the leaves of the indexes need not be read again. The journals of savepoints stay in memory; they hold nothing
 /// that must outlive a crash.
-const SQLITE_WRITER: &str = "PRAGMA wal_autocheckpoint = 8000; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY";
+const SQLITE_WRITER: &str = "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY";
 
 /// Settings of a reading connection: 8 MB of memory for pages.
 const SQLITE_READER: &str = "PRAGMA query_only = ON; PRAGMA cache_size = -8192";
@@ -101,8 +104,12 @@ pub(crate) fn sqlite(path: &str, writable: bool, deadline: Duration) -> Result<S
     connection
         .batch_execute(&format!("PRAGMA busy_timeout = {waits}; {SQLITE_SETTINGS}"))
         .map_err(|error| error.to_string())?;
-    let settings = if writable { SQLITE_WRITER } else { SQLITE_READER };
-    connection.batch_execute(settings).map_err(|error| error.to_string())?;
+    let settings = if writable {
+        format!("PRAGMA wal_autocheckpoint = {LOG_PAGES}; {SQLITE_WRITER}")
+    } else {
+        SQLITE_READER.to_owned()
+    };
+    connection.batch_execute(&settings).map_err(|error| error.to_string())?;
     Ok(connection)
 }
 

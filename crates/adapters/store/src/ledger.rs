@@ -1,9 +1,9 @@
 //! The ledger: a transaction is a row with a column for each account, which a CHECK holds at zero.
 
+use diesel::SqliteConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::Sqlite;
-use diesel::SqliteConnection;
 use dropin_kernel::LedgerTransactionId;
 use dropin_money::Currency;
 use dropin_order::{Account, LedgerTransaction};

@@ -20,7 +20,7 @@ use crate::fault::Fault;
 use crate::migrate;
 use crate::tls;
 use crate::wake::{self, WakeSignal};
-use crate::worker_pool::{self, DeadlineTimer, Job, Kind, Queue, TxOutcome};
+use crate::worker_pool::{self, DeadlineTimer, Job, Kind, LogWriter, Queue, TxOutcome};
 
 /// Reading threads beside SQLite's one writer.
 const SQLITE_READERS: usize = 2;
@@ -131,8 +131,12 @@ impl Store {
             Target::Sqlite(path) => {
                 let path = path_text(path)?;
                 let (queue, file, wake_signal) = (inner.writes.clone(), path.clone(), inner.wake_signal.clone());
+                let log = LogWriter(Arc::default());
+                let (signs, log_of) = (log.0.clone(), path.clone());
+                let copy = move || worker_pool::serve_sqlite_checkpoints(&signs, &log_of, deadline);
+                threads.workers.push(spawn("dropin-store-log", copy)?);
                 threads.workers.push(spawn("dropin-store-write", move || {
-                    worker_pool::serve_sqlite_writes(&queue, &file, deadline, &wake_signal);
+                    worker_pool::serve_sqlite_writes(&queue, &file, deadline, &wake_signal, &log);
                     // Held until the last write is done.
                     drop(lock);
                 })?);

@@ -200,8 +200,7 @@ fn what_belongs_to_a_payment_looks_no_merchant_up() {
     let referring = both.postgres.values(
         "SELECT conrelid::regclass::text AS value FROM pg_constraint WHERE contype = 'f' AND confrelid = 'merchant'::regclass ORDER BY 1",
     );
-    for table in
-        ["billing_profile", "merchant_reference", "history", "outbox_event", "stash", "checkout", "screening"]
+    for table in ["billing_profile", "merchant_reference", "history", "outbox_event", "stash", "checkout", "screening"]
     {
         assert!(!referring.iter().any(|name| name == table), "{table} refers to a merchant with each of its rows");
     }

@@ -6,6 +6,7 @@ use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::{QueryResult, SqliteConnection};
 use dropin_ports::StoreError;
 
+use super::checkpoint::LogWriter;
 use super::queue::Queue;
 use super::task::{Job, RunOutcome};
 use crate::connection::{self, AnyConnection};
@@ -19,7 +20,13 @@ type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 const MAX_BATCH_TASKS: usize = 32;
 
 /// Writes for the queue until it is closed and empty.
-pub(crate) fn serve_writes(queue: &Queue<Box<dyn Job>>, path: &str, deadline: Duration, wake_signal: &WakeSignal) {
+pub(crate) fn serve_writes(
+    queue: &Queue<Box<dyn Job>>,
+    path: &str,
+    deadline: Duration,
+    wake_signal: &WakeSignal,
+    log: &LogWriter,
+) {
     let mut connection = None;
     while let Some(jobs) = queue.take(MAX_BATCH_TASKS) {
         match opened(&mut connection, path, true, deadline) {
@@ -27,6 +34,7 @@ pub(crate) fn serve_writes(queue: &Queue<Box<dyn Job>>, path: &str, deadline: Du
                 if !commit_batch(open, jobs, wake_signal) {
                     connection = None;
                 }
+                log.commit();
             }
             Err(error) => refuse_all(jobs, &error),
         }
