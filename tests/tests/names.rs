@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const EVERYWHERE: &[&str] = &["crates", "bins", "tests", "xtask"];
-const STORE: &[&str] = &["crates/adapters/store/", "crates/adapters/store-contract/"];
+const STORE: &[&str] = &["crates/adapters/store/", "crates/adapters/store-runtime/", "crates/adapters/store-contract/"];
 const HTTP: &[&str] = &["crates/edge/http/"];
 const USE_CASES: &[&str] = &["crates/application/usecases/"];
 const PROCESSOR: &[&str] = &["crates/adapters/processor-http/"];
@@ -55,7 +55,12 @@ const REFUSED: &[(&[&str], &str, &[&str])] = &[
     (
         &["feed"],
         "event_log, rate_source",
-        &["crates/application/", "crates/adapters/store/src/", "crates/adapters/rate-source/src/"],
+        &[
+            "crates/application/",
+            "crates/adapters/store/src/",
+            "crates/adapters/store-runtime/src/",
+            "crates/adapters/rate-source/src/",
+        ],
     ),
     (&["books", "book"], "operation_store, purchases, delivery_log", EVERYWHERE),
     (&["Bench", "bench"], "Harness", &["crates/adapters/store-contract/"]),

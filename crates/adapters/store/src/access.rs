@@ -10,19 +10,19 @@ use dropin_ports::{
     AccessStore, AccountChanged, EndpointChange, MerchantInserted, MerchantScreeningRules, MerchantSettings,
     NewAuditEntry, NewMerchant, ScreeningRulesChanged, StoreError, UserChange, UserInserted,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant};
+use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::audit_log;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::rows::{
     CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, methods_document,
     permission_words, routing_stored,
 };
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
 use crate::screening_rules;
-use crate::sql::{Id, Instant};
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 #[async_trait]
 impl AccessStore for Store {

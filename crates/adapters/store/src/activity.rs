@@ -5,11 +5,11 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use dropin_kernel::{MerchantId, OrderId, Revision, Timestamp};
 use dropin_ports::{ActivityStore, HeldOrder, HistoryActivity, NotificationActivity, OrderActivity, StoreError};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 use crate::store::Store;
 
 /// Most notifications, and most tries, that are counted at once.

@@ -4,12 +4,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use dropin_kernel::OrderId;
 use dropin_ports::{Actor, NewEvent, NewHistoryEntry, StoredHistoryEntry, Subject};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::wake;
+use dropin_store_runtime::{on_each, statement};
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
-use crate::{postgres, sqlite, wake};
+use crate::{postgres, sqlite};
 
 /// One step as it is stored.
 pub(crate) struct HistoryRow<'a> {

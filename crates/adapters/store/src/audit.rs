@@ -12,17 +12,17 @@ use dropin_ports::{
     AuditStore, AuditedOrder, CheckoutRecord, CredentialTrace, OrderAuditTrail, OrderRecords, PositionedOperation,
     StoreError,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Document, Id, Instant, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use crate::append_only;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::ledger::{self, PostedRow};
 use crate::rows::{DisputeRow, OpRow, OrderRow, RefundRow};
 use crate::schema::{
     checkout, contract_credential, discarded_credential, dispute, merchant, processor_op, purchase_order, refund,
 };
-use crate::sql::{Document, Id, Instant, SqlInstant};
-use crate::statement::{on_each, statement};
 use crate::store::Store;
 
 /// What `Operation::stuck` says, but for the last of its rules, which each database words in its own way. A case of the kit compares them.

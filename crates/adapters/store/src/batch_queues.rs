@@ -6,18 +6,18 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use dropin_ports::StoreError;
+use dropin_store_runtime::config::{DatabaseAddress, OpenError, Target};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::wake::WakeSignal;
+use dropin_store_runtime::worker_pool::{self, Batchable, DbTask, Kind, Queue, spawn};
 
-use crate::config::{DatabaseAddress, OpenError, Target};
-use crate::connection::AnyConnection;
 use crate::create::Creation;
 use crate::find::Search;
 use crate::outbox::{Claiming, Finishing};
 use crate::payment::{Preparation, Settling};
 use crate::screening::Counting;
 use crate::stash::{Peek, Put};
-use crate::store::{Store, spawn};
-use crate::wake::WakeSignal;
-use crate::worker_pool::{self, Batchable, DbTask, Kind, Queue};
+use crate::store::Store;
 
 /// Work that has a batch queue.
 pub(crate) trait BatchWork: Batchable {

@@ -2,9 +2,7 @@
 
 use dropin_ports::StoreError;
 
-use crate::config::Target;
 use crate::store::Store;
-use crate::tls::{self, Encryption};
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +37,7 @@ impl Store {
             _ => describe_grants(&missing),
         };
         vec![
-            check("database", Ok(self.describe_database())),
+            check("database", Ok(self.target().describe())),
             check("schema", said(schema, "up to date")),
             check("pooler", self.check_pooler().await),
             check("grants", grants),
@@ -47,17 +45,6 @@ impl Store {
             check("write", said(self.prove_write().await, "a write works")),
             check("clock", self.check_clock().await),
         ]
-    }
-
-    fn describe_database(&self) -> String {
-        match self.target() {
-            Target::Sqlite(path) => format!("SQLite at {}", path.display()),
-            Target::Postgres(address) => match tls::encryption(&address.url()) {
-                Encryption::Local => "PostgreSQL on this machine".to_owned(),
-                Encryption::Verified => "PostgreSQL on another host, its certificate verified".to_owned(),
-                Encryption::Named(mode) => format!("PostgreSQL on another host, sslmode={mode}"),
-            },
-        }
     }
 
     async fn check_pooler(&self) -> Result<String, String> {

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant as Moment, SystemTime, UNIX_EPOCH};
 use async_trait::async_trait;
 use diesel::{QueryableByName, RunQueryDsl};
 use dropin_ports::{Metric, MetricSample, MetricSource, StoreError};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Instant, SqlInstant};
 
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
-use crate::sql::{Instant, SqlInstant};
 use crate::store::Store;
 
 /// More than this makes payments fail: cards count as expired, leases as over.

@@ -4,13 +4,13 @@
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_ports::{Inserted, NewSession};
 use dropin_session::{BillingChoice, SessionState};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::rows::{ProfileRow, SessionRow};
 use crate::schema::{billing_profile, session};
 use crate::session::{Reference, take_reference};
-use crate::worker_pool::{Batchable, TxOutcome, Work};
 use crate::{append_only, idempotency, postgres, sqlite};
 
 /// A Session to insert, as it is stored.

@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use dropin_ports::{NewAuditEntry, StoreError};
+use dropin_store_runtime::config::{Role, Target};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::pooler;
+use dropin_store_runtime::worker_pool::TxOutcome;
+use dropin_store_runtime::{on_each, statement};
 
 use crate::audit_log;
-use crate::config::{Role, Target};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, corrupt};
-use crate::pooler;
 use crate::schema::deployment;
-use crate::statement::{on_each, statement};
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 const TABLE: &str = "deployment";
 
@@ -222,9 +222,9 @@ impl Store {
     /// Whether a pooler that shares connections between transactions stands before the database.
     pub(crate) async fn is_behind_sharing_pooler(&self) -> Result<bool, StoreError> {
         let Target::Postgres(address) = self.target() else { return Ok(false) };
-        let url = address.url();
+        let address = address.clone();
         // On a thread of the store, which may block.
-        let found = self.read(move |_connection| Ok(pooler::shares_connections(&url))).await?;
+        let found = self.read(move |_connection| Ok(pooler::shares_connections(&address))).await?;
         found.map_err(|_why| StoreError::Unavailable("cannot connect".to_owned()))
     }
 

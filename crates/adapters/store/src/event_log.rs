@@ -9,11 +9,11 @@ use diesel::sqlite::Sqlite;
 use diesel::{PgConnection, SqliteConnection};
 use dropin_kernel::{EventId, MerchantId, PaymentId};
 use dropin_ports::{EventLog, EventLogPage, EventLogPosition, LoggedEvent, StoreError};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::statement;
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::statement;
 use crate::store::Store;
 
 /// A page ends with the event whose body reaches so many bytes.

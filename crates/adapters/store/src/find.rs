@@ -4,15 +4,15 @@ use diesel::prelude::*;
 use diesel::sql_types::Nullable;
 use dropin_kernel::{MerchantId, SessionId};
 use dropin_ports::SessionWithOrder;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, SqlId};
+use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::{on_each, statement};
 
 use crate::columns::ColumnsOf;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::postgres;
 use crate::rows::{OrderRow, ProfileRow, SessionRow};
-use crate::sql::{Id, SqlId};
-use crate::statement::{on_each, statement};
-use crate::worker_pool::{Batchable, TxOutcome, Work};
 
 /// A row of the statements that begin with [`select_session!`].
 pub(crate) type Found = (SessionRow, ProfileRow, Option<OrderRow>);

@@ -3,8 +3,8 @@
 use diesel::sql_types::{Nullable, Text};
 use diesel::{QueryableByName, RunQueryDsl};
 use dropin_ports::StoreError;
+use dropin_store_runtime::connection::AnyConnection;
 
-use crate::connection::AnyConnection;
 use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;

@@ -5,14 +5,14 @@ use dropin_kernel::{OpId, Timestamp};
 use dropin_ports::{
     KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoreError, StoredResponse,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::TxOutcome;
+use dropin_store_runtime::{on_each, statement};
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::answer;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 const TABLE: &str = "answer";
 

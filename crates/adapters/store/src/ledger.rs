@@ -8,12 +8,12 @@ use dropin_kernel::LedgerTransactionId;
 use dropin_money::Currency;
 use dropin_order::{Account, LedgerTransaction};
 use dropin_ports::Balance;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{rows, statement, statement_about};
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::ledger_posting;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{rows, statement, statement_about};
 
 const TABLE: &str = "ledger_posting";
 

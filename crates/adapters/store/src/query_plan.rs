@@ -12,7 +12,7 @@ struct Step {
 /// A new database with the tables as they are now.
 pub(crate) fn empty_database() -> SqliteConnection {
     let mut connection = SqliteConnection::establish(":memory:").unwrap();
-    crate::migrate::sqlite(&mut connection).unwrap();
+    dropin_store_runtime::migrate::sqlite(&mut connection, crate::migrations::SQLITE).unwrap();
     connection
 }
 

@@ -12,16 +12,16 @@ use dropin_ports::{
 };
 use dropin_rates::{Offer, Table};
 use dropin_session::SaleRate;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::TxOutcome;
+use dropin_store_runtime::{on_each, statement};
 
 use crate::access::audited;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{OfferRow, OfferSetRow, RateDocument, RateSourceRow, RatesRow, TableDocument};
 use crate::schema::{merchant, merchant_rates, rate_feed, rate_offer, rate_offer_set, rate_table};
-use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 statement! {
     /// The state of the rate source. Two checks at once are written one after the other.

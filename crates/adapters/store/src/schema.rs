@@ -5,7 +5,7 @@ macro_rules! tables {
     ($($table:ident ($($key:ident),+) { $($column:ident -> $sql:ty,)+ })+) => {$(
         diesel::table! {
             use diesel::sql_types::*;
-            use crate::sql::{SqlDocument, SqlId, SqlInstant};
+            use dropin_store_runtime::sql::{SqlDocument, SqlId, SqlInstant};
             $table ($($key),+) { $($column -> $sql,)+ }
         }
     )+};

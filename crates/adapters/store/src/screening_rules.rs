@@ -3,12 +3,12 @@
 use diesel::prelude::*;
 use dropin_kernel::MerchantId;
 use dropin_ports::{MerchantScreeningRules, ScreeningRulesChanged};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::Id;
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::rows::{revision_restored, revision_stored};
 use crate::schema::{merchant, merchant_screening_rules};
-use crate::sql::Id;
 
 /// The text with the revision that it has, from one statement.
 pub(crate) fn find(

@@ -3,14 +3,14 @@ use diesel::prelude::*;
 use dropin_access::SealedSecret;
 use dropin_kernel::{ContractId, DisputeAnswerId, EndpointId, MerchantId, OperatorId, OrderId};
 use dropin_ports::{Applied, SealedCredential, SealedKind, SealedStore, SealedValue, StoreError};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::Id;
+use dropin_store_runtime::worker_pool::TxOutcome;
 use uuid::Uuid;
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::schema::{contract_credential, discarded_credential, dispute_evidence, endpoint, operator, wallet_identity};
-use crate::sql::Id;
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 #[async_trait]
 impl SealedStore for Store {

@@ -8,18 +8,18 @@ use dropin_ports::{
 };
 use dropin_rates::Offer;
 use dropin_session::{BillingChoice, MAX_ATTEMPTS, Session, SessionStateKind};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::TxOutcome;
+use dropin_store_runtime::{on_each, statement};
 use dropin_validation::BillingProfile;
 
-use crate::connection::AnyConnection;
 use crate::create::Creation;
-use crate::fault::{Fault, InTable};
 use crate::find::Search;
 use crate::rows::{OrderRow, ProfileRow, SessionRow, StateColumns, TermsChange};
 use crate::schema::{billing_profile, merchant_reference, purchase_order, session};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 use crate::{append_only, audit_log, idempotency, rates};
 
 #[async_trait]

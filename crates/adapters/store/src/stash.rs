@@ -9,14 +9,14 @@ use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{
     SealedCard, StashEntry, StashFound, StashKey, StashStore, StashSummary, StashUsage, StashUse, StoreError,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::{on_each, rows, statement, statement_about};
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::stash;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, rows, statement, statement_about};
 use crate::store::Store;
-use crate::worker_pool::{Batchable, TxOutcome, Work};
 
 /// An entry to put, on PostgreSQL in a batch.
 pub(crate) struct Put(StashEntry);

@@ -9,18 +9,20 @@ use async_trait::async_trait;
 use diesel::QueryableByName;
 use diesel::sql_types::{Nullable, Text};
 use dropin_ports::{StoreError, StoreHealth};
+use dropin_store_runtime::config::{
+    DatabaseAddress, OpenError, Role, SERVICE_DEADLINE, StoreConfig, Target, lock_path,
+};
+use dropin_store_runtime::connection::{self, AnyConnection};
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::migrate;
+use dropin_store_runtime::wake::{self, WakeSignal, WakeSubscription};
+use dropin_store_runtime::worker_pool::{self, DeadlineTimer, Job, Kind, LogWriter, Queue, TxOutcome, spawn};
+use tokio::sync::Notify;
 
 use crate::batch_queues::BatchQueues;
 use crate::clock::Measurement;
-use crate::config::{DatabaseAddress, OpenError, Role, SERVICE_DEADLINE, StoreConfig, Target, lock_path};
-use crate::connection::{self, AnyConnection};
 use crate::deployment::StartState;
-use crate::event_log;
-use crate::fault::Fault;
-use crate::migrate;
-use crate::tls;
-use crate::wake::{self, WakeSignal};
-use crate::worker_pool::{self, DeadlineTimer, Job, Kind, LogWriter, Queue, TxOutcome};
+use crate::{event_log, migrations};
 
 /// Reading threads beside SQLite's one writer.
 const SQLITE_READERS: usize = 2;
@@ -73,9 +75,9 @@ impl Store {
     /// # Errors
     /// [`OpenError`] says what to do.
     pub fn open(config: StoreConfig) -> Result<Self, OpenError> {
-        let target = Target::parse(&config.url)?;
-        if config.role == Role::Service && matches!(target, Target::Postgres(_)) {
-            tls::log_encryption(&config.url);
+        let target = Target::parse(&config.url, event_log::SET_CLOCK)?;
+        if config.role == Role::Service {
+            target.log_encryption();
         }
         let lock = match &target {
             Target::Postgres(_) => None,
@@ -157,9 +159,8 @@ impl Store {
     pub fn migrate(&self) -> Result<Vec<String>, OpenError> {
         match &self.0.target {
             Target::Postgres(address) => {
-                let mut connection =
-                    connection::postgres(&address.url(), SERVICE_DEADLINE, "").map_err(OpenError::Connect)?;
-                migrate::postgres(&mut connection)
+                let mut connection = address.connect(SERVICE_DEADLINE, "").map_err(OpenError::Connect)?;
+                migrate::postgres(&mut connection, migrations::POSTGRES)
             }
             // Opening it has done so already.
             Target::Sqlite(_) => Ok(Vec::new()),
@@ -230,13 +231,18 @@ impl Store {
         &self.0.deadline_timer
     }
 
-    pub(crate) fn wake_signal(&self) -> &Arc<WakeSignal> {
-        &self.0.wake_signal
-    }
-
-    /// Joins a thread of the wake signal when the store is closed.
-    pub(crate) fn join_on_close(&self, thread: JoinHandle<()>) {
-        self.0.threads.lock().unwrap_or_else(PoisonError::into_inner).wake_threads.push(thread);
+    /// Wakes `notifier` from now on as soon as notifications have been committed: by this process, and on PostgreSQL by any other, for which a
+    /// connection of its own listens. Ends when `notifier` is dropped or the store is closed.
+    ///
+    /// It is only a hint: one may come too often, and none may come at all (a connection pooler that shares connections between transactions
+    /// lets nobody listen). Then it comes every tenth of a second until listening works again.
+    ///
+    /// # Errors
+    /// [`OpenError::Thread`].
+    pub fn wake(&self, notifier: &Arc<Notify>) -> Result<WakeSubscription, OpenError> {
+        let (subscription, thread) = self.0.wake_signal.subscribe(notifier, self.address())?;
+        self.0.threads.lock().unwrap_or_else(PoisonError::into_inner).wake_threads.extend(thread);
+        Ok(subscription)
     }
 
     /// The queue of tasks that run one by one.
@@ -273,11 +279,6 @@ fn join(threads: impl IntoIterator<Item = JoinHandle<()>>) {
     }
 }
 
-/// Starts a thread of the store.
-pub(crate) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
-    thread::Builder::new().name(name.to_owned()).spawn(work).map_err(OpenError::Thread)
-}
-
 fn path_text(path: &Path) -> Result<String, OpenError> {
     path.to_str().map(str::to_owned).ok_or(OpenError::Url("the path is not valid UTF-8"))
 }
@@ -310,7 +311,7 @@ fn prepare_sqlite(path: &Path, role: Role) -> Result<Option<File>, OpenError> {
         thread::sleep(Duration::from_millis(20));
     }
     let mut connection = connection::sqlite(&path_text(path)?, true, SERVICE_DEADLINE).map_err(OpenError::Connect)?;
-    migrate::sqlite(&mut connection)?;
+    migrate::sqlite(&mut connection, migrations::SQLITE)?;
     event_log::move_ahead(&mut connection).map_err(|error| OpenError::Migrate(error.to_string()))?;
     drop(connection);
     Ok((role == Role::Service).then_some(lock))
@@ -328,7 +329,7 @@ fn private_file(path: &Path) -> io::Result<File> {
 /// Whether a tool may work on the database that a service serves right now: `None`, or why not.
 fn beside_a_service(path: &Path) -> Result<Option<OpenError>, OpenError> {
     let mut connection = connection::sqlite(&path_text(path)?, true, SERVICE_DEADLINE).map_err(OpenError::Connect)?;
-    let (found, needed) = (migrate::newest_applied(&mut connection)?, migrate::newest_known());
+    let (found, needed) = (migrate::newest_applied(&mut connection)?, migrate::newest(&migrations::SQLITE));
     if found.as_ref().is_some_and(|found| needed <= *found) {
         return Ok(None);
     }
@@ -354,7 +355,7 @@ impl StoreHealth for Store {
 impl Store {
     /// Whether the schema is as new as this program needs.
     pub(crate) async fn check_schema(&self) -> Result<(), StoreError> {
-        let needed = migrate::newest_known();
+        let needed = migrate::newest(&migrations::SQLITE);
         let found = self.read(newest_version).await.map_err(|error| match error {
             // A database without our table of versions was never migrated.
             StoreError::Refused(why) => StoreError::Refused(format!("{why}; run `dropin migrate`")),

@@ -3,14 +3,14 @@ use diesel::prelude::*;
 use dropin_access::{DomainCheck, MerchantIdentifier, RegisteredDomain, SealedSecret, WalletDomain, WalletIdentity};
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{AccountChanged, NewAuditEntry, StoreError, WalletStore};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
+use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::access::audited;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{merchant, wallet_domain, wallet_identity};
-use crate::sql::{Id, Instant};
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = wallet_identity)]

@@ -1,13 +1,13 @@
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use dropin_ports::{Acting, Actor, NewAuditEntry, NewHistoryEntry};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use crate::append_only;
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::postgres;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 /// An entry as it is stored.
 pub(crate) struct EntryColumns<'a> {

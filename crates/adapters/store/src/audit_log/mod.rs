@@ -7,9 +7,9 @@ mod search;
 
 use async_trait::async_trait;
 use dropin_ports::{AuditLog, AuditPage, AuditQuery, NewAuditEntry, StoreError};
+use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 pub(crate) use append::{EntryColumns, append, append_with_history};
 

@@ -3,11 +3,11 @@ use std::net::IpAddr;
 use diesel::prelude::*;
 use dropin_kernel::{AuditEntryId, MerchantId};
 use dropin_ports::{Acting, Actor, AuditChain, AuditEntry, AuditHead, AuditSeal};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 use uuid::Uuid;
 
-use crate::fault::{Fault, corrupt};
 use crate::schema::{audit_log, audit_seal};
-use crate::sql::{Id, Instant};
 
 /// An entry as it is read.
 #[derive(Queryable, Selectable)]

@@ -10,15 +10,15 @@ use dropin_ports::{
     AuditChain, AuditEntry, AuditHead, AuditSeal, AuditSealStore, SealedAuditEntry, SealingLease, SealsWritten,
     StoreError, Unsealed, UnsealedAuditEntry, UnsealedCount,
 };
+use dropin_store_runtime::connection::{AnyConnection, MultiBackend};
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::TxOutcome;
+use dropin_store_runtime::{on_each, statement};
 
 use super::rows::{EntryRow, HeadRow, SealRow, chain_id, head};
-use crate::connection::{AnyConnection, MultiBackend};
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{audit_log, audit_seal, audit_sealer, audit_unsealed};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 const SEAL: &str = "audit_seal";
 

@@ -1,11 +1,11 @@
 use diesel::prelude::*;
 use dropin_ports::{AuditCursor, AuditPage, AuditQuery, AuditScope};
+use dropin_store_runtime::connection::{AnyConnection, MultiBackend};
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::rows::EntryRow;
-use crate::connection::{AnyConnection, MultiBackend};
-use crate::fault::{Fault, InTable};
 use crate::schema::audit_log;
-use crate::sql::{Id, Instant};
 
 /// A page of entries by time, and by position within one microsecond.
 pub(super) fn search(connection: &mut AnyConnection, query: &AuditQuery) -> Result<AuditPage, Fault> {

@@ -24,10 +24,10 @@ use dropin_ports::{
     BackOfficeStore, DeliveryTroubles, OrderSearch, PaymentTotals, SearchPage, SessionSearch, StoreError,
 };
 use dropin_session::Session;
+use dropin_store_runtime::sql::Id;
 
 use crate::contract;
 use crate::payment::operation;
-use crate::sql::Id;
 use crate::store::Store;
 
 #[async_trait]

@@ -5,12 +5,12 @@ use diesel::sql_types::{BigInt, Bool, Text};
 use dropin_card::LastFour;
 use dropin_kernel::Timestamp;
 use dropin_ports::{SearchBounds, SearchFilter};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::listed;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 /// Which rows a name leads to, the newest of them.
 #[derive(Debug, Default)]

@@ -8,15 +8,15 @@ use diesel::sql_types::Bool;
 use dropin_kernel::{OrderId, Timestamp};
 use dropin_order::Order;
 use dropin_ports::{OrderSearch, SearchCursor, SearchPage};
+use dropin_store_runtime::connection::{AnyConnection, MultiBackend};
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use uuid::Uuid;
 
 use super::named::{self, Named};
 use super::scan::{self, Position, Table};
-use crate::connection::{AnyConnection, MultiBackend};
-use crate::fault::{Fault, InTable};
 use crate::rows::OrderRow;
 use crate::schema::purchase_order;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
 
 const TABLE: &str = "purchase_order";
 

@@ -3,11 +3,10 @@
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use dropin_ports::{SearchBounds, SearchFilter};
-
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 /// Where a row stands in the order of a search.
 pub(super) type Position = (Instant, Id);

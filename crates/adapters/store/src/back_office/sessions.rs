@@ -6,15 +6,15 @@ use diesel::sql_types::Bool;
 use dropin_kernel::{SessionId, Timestamp};
 use dropin_ports::{SearchCursor, SearchPage, SessionSearch};
 use dropin_session::Session;
+use dropin_store_runtime::connection::{AnyConnection, MultiBackend};
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use uuid::Uuid;
 
 use super::named::{self, Named};
 use super::scan::{self, Position, Table};
-use crate::connection::{AnyConnection, MultiBackend};
-use crate::fault::{Fault, InTable};
 use crate::rows::{ProfileRow, SessionRow};
 use crate::schema::{billing_profile, session};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
 
 const TABLE: &str = "session";
 

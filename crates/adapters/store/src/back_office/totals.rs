@@ -4,11 +4,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::PaymentTotals;
-
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 const TABLE: &str = "purchase_order";
 

@@ -4,11 +4,11 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Text};
 use dropin_kernel::MerchantId;
 use dropin_ports::{DeliveryTroubles, STATUS_COUNT_LIMIT};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::{on_each, statement};
 
 use super::listed;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
-use crate::statement::{on_each, statement};
 
 /// Payments of an endpoint whose tries are looked at, of each kind.
 const INSPECTED: i64 = 100;

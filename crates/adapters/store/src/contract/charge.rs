@@ -7,13 +7,13 @@ use dropin_contract::{ChargeTry, CredentialDecline, DeclineCategory, TryResult};
 use dropin_kernel::{ContractId, OrderId, Timestamp};
 use dropin_order::Order;
 use dropin_ports::{ChargeOutcome, ConcludedCharge, ContractSettlement, CredentialChange, Settlement};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::apply;
 use super::credential::change_credential;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{contract_try, processor_op};
-use crate::sql::{Id, Instant};
 
 /// Writes down that the issuer is about to be asked, after the Order.
 pub(crate) fn insert_try(connection: &mut AnyConnection, id: ContractId, order: &Order) -> Result<(), Fault> {

@@ -4,11 +4,11 @@ use diesel::prelude::*;
 use dropin_contract::Contract;
 use dropin_kernel::{ContractId, MerchantId, OrderId, Timestamp};
 use dropin_ports::{CredentialChange, CredentialToDelete, SealedCredential};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant};
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::schema::{contract_credential, discarded_credential, purchase_order};
-use crate::sql::{Id, Instant};
 
 /// `stored_by` is the Order whose authorization gave a credential.
 pub(super) fn change_credential(

@@ -12,17 +12,17 @@ use dropin_ports::{
     ChangeContract, Changed, ContractName, ContractStore, ContractUse, CredentialToDelete, SealedCredential, StoreError,
 };
 
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::rows::{ContractRow, OrderRow};
 use crate::schema::{contract, contract_credential, contract_try, discarded_credential, purchase_order};
-use crate::sql::{Id, Instant};
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 use crate::{append_only, audit_log, idempotency};
 use charge::charge_try;
 pub(crate) use charge::{insert_try, is_charge, settle};
 use credential::{change_credential, claim_to_delete};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant};
+use dropin_store_runtime::worker_pool::TxOutcome;
 
 const TABLE: &str = "contract";
 

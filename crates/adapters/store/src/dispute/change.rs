@@ -3,15 +3,15 @@
 use diesel::prelude::*;
 use dropin_kernel::ProcessorId;
 use dropin_ports::{Applied, ChangeDispute, DisputeChanged};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Id, Instant};
+use dropin_store_runtime::worker_pool::TxOutcome;
 
 use super::given_answer;
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::payment::apply_order;
 use crate::rows::DisputeRow;
 use crate::schema::{dispute, dispute_position, purchase_order};
-use crate::sql::{Id, Instant};
-use crate::worker_pool::TxOutcome;
 use crate::{append_only, audit_log, ledger};
 
 pub(super) fn write(

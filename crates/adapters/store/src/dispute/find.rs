@@ -6,14 +6,14 @@ use diesel::sql_types::{BigInt, Bool, Text};
 use dropin_kernel::{DisputeId, MerchantId, OpId, OrderId, ProcessorId};
 use dropin_order::{Dispute, DisputeAnswerState, DisputeState, OpKind, Order};
 use dropin_ports::{AnsweredDispute, DisputeFilter, DisputeWithOrder, OpenDisputes};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::{ANSWERS, TABLE};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{AnswerRow, DisputeRow, OrderRow};
 use crate::schema::{dispute, dispute_answer, processor_op, purchase_order};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 /// As the partial index has it, so that it is used.
 const UNDECIDED: &str = "state IN ('NEEDS_RESPONSE', 'UNDER_REVIEW')";

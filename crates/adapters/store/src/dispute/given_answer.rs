@@ -6,15 +6,15 @@ use dropin_access::SealedSecret;
 use dropin_kernel::DisputeAnswerId;
 use dropin_order::{DisputeAnswer, DisputeAnswerKind, DisputeAnswerState};
 use dropin_ports::{Applied, NewDisputeAnswer};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::TxOutcome;
+use dropin_store_runtime::{on_each, statement};
 
 use super::ANSWERS;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::rows::AnswerRow;
 use crate::schema::{dispute_answer, dispute_evidence};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
-use crate::worker_pool::TxOutcome;
 
 macro_rules! due {
     () => {

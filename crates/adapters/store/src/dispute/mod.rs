@@ -13,12 +13,12 @@ use dropin_ports::{
     AnsweredDispute, Applied, ChangeDispute, DisputeChanged, DisputeFilter, DisputeStore, DisputeWithOrder,
     OpenDisputes, StoreError,
 };
+use dropin_store_runtime::fault::InTable;
+use dropin_store_runtime::sql::Instant;
+use dropin_store_runtime::worker_pool::TxOutcome;
 
-use crate::fault::InTable;
 use crate::schema::dispute_position;
-use crate::sql::Instant;
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 const TABLE: &str = "dispute";
 const ANSWERS: &str = "dispute_answer";

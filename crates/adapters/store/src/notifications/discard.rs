@@ -6,12 +6,12 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use dropin_kernel::Timestamp;
 use dropin_ports::DiscardRequest;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::ids;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 statement! {
     /// Takes events of a list off what is parked for an endpoint. First of all: whoever is about to send one again deletes it too, and only one can.

@@ -7,13 +7,13 @@ use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId};
 use dropin_ports::{
     DeliveryState, DeliveryStatus, Notification, NotificationFilter, NotificationPage, NotificationQuery,
 };
+use dropin_store_runtime::connection::{AnyConnection, MultiBackend};
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId};
+use dropin_store_runtime::{on_each, statement};
 
 use super::status;
-use crate::connection::{AnyConnection, MultiBackend};
-use crate::fault::{Fault, InTable};
 use crate::schema::{endpoint, outbox_event, outbox_parked, purchase_order};
-use crate::sql::{Id, Instant, SqlId};
-use crate::statement::{on_each, statement};
 
 /// Events that are looked through for one page, at most: so many times so many.
 const MAX_ROUNDS: usize = 20;

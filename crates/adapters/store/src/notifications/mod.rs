@@ -24,16 +24,16 @@ use dropin_ports::{
     DiscardRequest, EventsPurged, NewAuditEntry, NotificationDetails, NotificationPage, NotificationQuery,
     NotificationStore, ReplayCounts, ReplayItem, ReplayRequest, StoreError,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::Id;
+use dropin_store_runtime::worker_pool::TxOutcome;
 
 use purge::Step;
 
 use crate::audit_log;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::schema::endpoint;
-use crate::sql::Id;
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 #[async_trait]
 impl NotificationStore for Store {

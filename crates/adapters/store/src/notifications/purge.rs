@@ -4,13 +4,13 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use dropin_kernel::{EventId, Timestamp};
 use dropin_ports::EventsPurged;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::ids;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::outbox_event;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 statement! {
     /// Deletes the oldest tries. Of several who do so at once, each takes others.

@@ -9,16 +9,16 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_notification::EventFilter;
 use dropin_ports::{DeliveryState, DeliveryStatus, ReplayCounts, ReplayItem, ReplayRequest};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::wake;
+use dropin_store_runtime::{on_each, statement};
 
 use super::{ids, status};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::outbox::{NewStream, StreamColumns, StreamRow, lets_others_go};
 use crate::rows::written;
 use crate::schema::{outbox_discarded, outbox_event, outbox_parked, outbox_replay_rest};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
-use crate::wake;
 
 /// An event, with its sequence in its payment.
 struct PlacedEvent {

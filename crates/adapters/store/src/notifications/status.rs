@@ -7,13 +7,13 @@ use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
 use dropin_kernel::EndpointId;
 use dropin_notification::EventFilter;
 use dropin_ports::{DeliveryState, DeliveryStatus};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::ids;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::written;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 /// What every endpoint of a merchant has of an event: the payment's stream there, one that is detached and at the event, one that has to come to it,
 /// what is parked or discarded, and what is known of tries. Found by the event's and the endpoint's keys, so that it costs as much as there are of both.

@@ -4,14 +4,14 @@ use diesel::prelude::*;
 use dropin_access::operator::{Operator, OperatorRights, OperatorState};
 use dropin_kernel::OperatorId;
 use dropin_ports::{OperatorAccount, OperatorChange, OperatorChanged};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::Id;
 use uuid::Uuid;
 
 use super::rows::{OperatorRow, Parts};
 use super::{invitation, session};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::schema::{merchant, operator, operator_merchant, operator_recovery_code, operator_refund_limit};
-use crate::sql::Id;
 
 pub(super) fn is_taken(fault: &Fault) -> bool {
     fault.breaks("operator_email_key", "operator.email_key")

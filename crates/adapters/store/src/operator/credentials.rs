@@ -1,11 +1,11 @@
 use diesel::prelude::*;
 use dropin_ports::{CredentialsChange, NewOperatorSession, RecoveryCodeHash, SessionOpened};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::Id;
 
 use super::session;
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::schema::{operator, operator_recovery_code};
-use crate::sql::Id;
 
 pub(super) fn forget_recovery_codes(connection: &mut AnyConnection, id: Id) -> Result<(), Fault> {
     diesel::delete(operator_recovery_code::table.filter(operator_recovery_code::operator_id.eq(id)))

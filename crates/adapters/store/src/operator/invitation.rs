@@ -3,13 +3,13 @@ use dropin_access::operator::{Operator, OperatorState};
 use dropin_ports::{
     AcceptInvitation, FirstInvitation, Invitation, InvitationAccepted, NewInvitation, OperatorInvited, TokenHash,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::rows::OperatorRow;
 use super::{account, credentials, session};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{operator, operator_invitation};
-use crate::sql::{Id, Instant};
 
 /// Key of the advisory lock of whoever invites or becomes the first operator ("operator" in ASCII).
 const FIRST_OPERATOR_LOCK: i64 = 0x6f70_6572_6174_6f72;

@@ -17,13 +17,13 @@ use dropin_ports::{
     OperatorChange, OperatorChanged, OperatorInvited, OperatorStore, PhcHash, SecondFactor, SecondFactorUsed,
     SessionOpened, SessionsToEnd, StoreError, TokenHash,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::Id;
+use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::audit_log;
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
-use crate::sql::Id;
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 #[async_trait]
 impl OperatorStore for Store {

@@ -5,12 +5,12 @@ use dropin_access::operator::{MoneyRequest, MoneyRequestState, MoneyTotals};
 use dropin_kernel::{MerchantId, MoneyRequestId, OperatorId, OrderId, Timestamp};
 use dropin_money::{Amount, Currency};
 use dropin_ports::{AccountChanged, MoneyBasis, MoneyRequested, OpenMoneyRequests};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::rows::{MoneyRequestRow, amounts};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{merchant, merchant_approval_limit, money_request, operator, purchase_order};
-use crate::sql::{Id, Instant};
 
 /// The refund of a request: the one of its Order that has the request's id as its reference.
 const REFUND: &str = "SELECT 1 FROM refund WHERE refund.order_id = money_request.order_id \

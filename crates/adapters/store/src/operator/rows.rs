@@ -6,11 +6,11 @@ use dropin_access::operator::{
 use dropin_kernel::{MerchantId, MoneyRequestId, OperatorId, OperatorSessionId, OrderId};
 use dropin_money::{Amount, Currency};
 use dropin_ports::{NewOperatorSession, OperatorAccount, OperatorCredentials, PhcHash, TotpAuthenticator};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 use dropin_validation::{Email, Text};
 
-use crate::fault::{Fault, corrupt};
 use crate::schema::{money_request, operator, operator_session};
-use crate::sql::{Id, Instant};
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = operator)]

@@ -5,13 +5,13 @@ use dropin_ports::{
     AccountChanged, NewOperatorSession, OperatorAccount, PhcHash, SecondFactor, SecondFactorUsed, SessionOpened,
     SessionsToEnd, TokenHash,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::rows::SessionRow;
 use super::{account, credentials};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{operator, operator_session};
-use crate::sql::{Id, Instant};
 
 pub(super) fn insert(connection: &mut AnyConnection, new: &NewOperatorSession) -> Result<(), Fault> {
     diesel::insert_into(operator_session::table).values(SessionRow::new(new)).execute(connection)?;

@@ -7,14 +7,14 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Text};
 use diesel::sqlite::Sqlite;
 use dropin_kernel::{EndpointId, Timestamp};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::statement;
+use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
 
 use super::delivery::{Handed, SentColumns, SentRow, receiver_and_message};
 use super::listed;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::statement;
-use crate::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
 
 /// Streams to be leased.
 #[derive(Debug)]

@@ -14,13 +14,13 @@ use dropin_access::SealedSecret;
 use dropin_kernel::{EndpointId, EventId, MerchantId, PaymentId, Timestamp};
 use dropin_notification::{EventFilter, Schedule};
 use dropin_ports::{Delivery, DeliveryKey};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::finish::AttemptKey;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{retiring, written};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 /// A stream under a lease.
 #[derive(Debug, Queryable)]

@@ -4,11 +4,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_ports::{EndpointStatus, LastAttempt, STATUS_COUNT_LIMIT};
-
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 statement! {
     /// The endpoints with what waits for each, since when it is due, and what is parked: each found by its index, and counted so far only.

@@ -9,15 +9,15 @@ use diesel::sqlite::Sqlite;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_notification::HOLDS_BACK_FOR;
 use dropin_ports::{AttemptRecord, AttemptResult, DeliveryResult};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::statement;
+use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
 
 use super::delivery::{Handed, SentColumns, SentRow, found, receiver_and_message};
 use super::listed;
 use super::stream::{Written, write_each};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::statement;
-use crate::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
 
 /// One try, as results name it: stream, sequence and attempt.
 pub(super) type AttemptKey = (i64, i64, i32);

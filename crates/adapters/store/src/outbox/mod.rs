@@ -19,13 +19,13 @@ use dropin_ports::{AttemptResult, Claimed, Delivery, FinishedDeliveries, OutboxS
 pub(crate) use claim::Claiming;
 use claim::Of;
 use delivery::Handed;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::worker_pool::TxOutcome;
 use finish::Finished;
 pub(crate) use finish::Finishing;
 pub(crate) use stream::{NewStream, StreamColumns, StreamRow, lets_others_go};
 
-use crate::fault::Fault;
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 #[async_trait]
 impl OutboxStore for Store {

@@ -3,12 +3,12 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer};
 use dropin_kernel::{EndpointId, Timestamp};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::finish::{AttemptUpdate, StreamChange};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 statement! {
     /// The next notifications of streams of one endpoint that are due, under nobody's lease, and wait for too long. A replay waits since it was

@@ -1,14 +1,14 @@
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
 use dropin_kernel::{EndpointId, Timestamp};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::replayed;
 use super::stream::StreamRow;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::{endpoint, outbox_event, outbox_stream};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 statement! {
     /// Puts an event aside. One that was aside for that endpoint already (a replay went astray) stands anew, as the newest of all.

@@ -7,13 +7,13 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_ports::{Backlog, BacklogStore, EndpointBacklog, EndpointStatus, StoreError};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::claim::pending;
 use super::endpoint_status;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 use crate::store::Store;
 
 statement! {

@@ -2,12 +2,12 @@
 
 use diesel::prelude::*;
 use dropin_kernel::Timestamp;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::stream::{NewStream, StreamRow};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
 use crate::schema::{outbox_replay_rest, outbox_stream};
-use crate::sql::{Id, Instant};
 
 impl NewStream {
     /// A stream for a replay: it holds one event of a payment, apart from the main stream of the payment.

@@ -6,14 +6,14 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Integer, Nullable, Text};
 use dropin_kernel::Timestamp;
 use dropin_notification::HOLDS_BACK_FOR;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use super::finish::{AttemptKey, AttemptUpdate, StreamChange};
 use super::{listed, parked, replayed};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::outbox_stream;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = outbox_stream)]

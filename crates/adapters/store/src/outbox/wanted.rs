@@ -4,13 +4,13 @@ use std::collections::HashMap;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::{on_each, statement};
 
 use super::delivery::Unwanted;
 use super::finish::{AttemptUpdate, StreamChange};
 use super::listed;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
-use crate::statement::{on_each, statement};
 
 /// Most events that one read looks at.
 const MAX_SCANNED_EVENTS: i64 = 4_096;

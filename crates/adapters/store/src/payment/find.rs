@@ -6,15 +6,15 @@ use dropin_kernel::{MerchantId, OpId, OrderId, RefundId, Timestamp};
 use dropin_order::{OpKind, Operation, Order, Refund};
 use dropin_ports::{CheckoutRecord, LapsedOrder, OrderDetails, OrderName, Payment};
 use dropin_session::Session;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Document, Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 use uuid::Uuid;
 
 use crate::columns::{ColumnsOf, op_columns, order_columns, profile_columns, refund_columns, session_columns};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::rows::{OpRow, OrderRow, ProfileRow, RefundRow, SessionRow};
 use crate::schema::{checkout, purchase_order};
-use crate::sql::{Document, Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 use crate::{append_only, contract, rates};
 
 const TABLE: &str = "purchase_order";

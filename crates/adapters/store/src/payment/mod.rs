@@ -16,12 +16,12 @@ use dropin_ports::{
     StoreError, StoredResponse,
 };
 use dropin_session::Session;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::worker_pool::TxOutcome;
 
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::session::apply_state;
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 use crate::{append_only, audit_log, idempotency};
 
 pub(crate) use operation::tries;

@@ -11,16 +11,16 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use dropin_kernel::{OpId, ProcessorId, RefundId, Timestamp};
 use dropin_order::{OpState, Operation, ProcessorReference};
 use dropin_ports::{Applied, ClaimedOperation, OpenOperations, Settlement, StoredResponse};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::TxOutcome;
+use dropin_store_runtime::{on_each, statement};
 
 use crate::columns::{ColumnsOf, op_columns};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::idempotency;
 use crate::rows::{OpRow, read_kind, read_state};
 use crate::schema::{processor_op, purchase_order};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
-use crate::worker_pool::TxOutcome;
 
 const TABLE: &str = "processor_op";
 

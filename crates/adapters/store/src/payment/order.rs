@@ -6,12 +6,12 @@ use dropin_card::CardHash;
 use dropin_kernel::Change;
 use dropin_order::{FailureReason, Order, VoidCause};
 use dropin_ports::CheckoutRecord;
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::rows::bank_document;
-use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 statement! {
     /// A new Order.

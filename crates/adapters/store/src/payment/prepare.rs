@@ -7,12 +7,12 @@ use dropin_kernel::Change;
 use dropin_order::{OpKind, Order, OrderParts};
 use dropin_ports::{AuthorizationPrepared, ContractUse, PrepareAuthorization};
 use dropin_session::{Session, SessionStateKind};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
 use super::{operation, order};
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::session::{apply_state, take_checkout_reference};
-use crate::worker_pool::{Batchable, TxOutcome, Work};
 use crate::{audit_log, contract, idempotency, postgres, stash};
 
 /// No two open transfers of a merchant have the same reference.

@@ -4,12 +4,12 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 use dropin_money::Amount;
 use dropin_order::{Refund, RefundState};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::schema::refund;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 statement! {
     /// A new refund, unless its Order has one with that reference.

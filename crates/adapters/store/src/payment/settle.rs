@@ -6,12 +6,12 @@ use diesel::PgConnection;
 use dropin_kernel::Change;
 use dropin_order::{Channel, Order, OrderParts};
 use dropin_ports::{Settled, Settlement};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
 use super::{operation, order, refund};
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
 use crate::session::apply_state;
-use crate::worker_pool::{Batchable, TxOutcome, Work};
 use crate::{append_only, audit_log, contract, idempotency, ledger, postgres};
 
 /// A settlement to be written.

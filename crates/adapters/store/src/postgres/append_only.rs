@@ -4,12 +4,12 @@ use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_ports::{NewAuditEntry, NewEvent, NewHistoryEntry};
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{rows, statement, statement_about};
 
 use crate::append_only::history_row;
 use crate::audit_log::EntryColumns;
-use crate::fault::Fault;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{rows, statement, statement_about};
 
 rows! {
     /// A step for the history; `number` names the batched row that it belongs to.

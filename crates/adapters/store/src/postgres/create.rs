@@ -3,12 +3,12 @@ use std::collections::BTreeSet;
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::statement;
 
 use crate::append_only;
 use crate::create::Creation;
-use crate::fault::Fault;
-use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
-use crate::statement::statement;
 
 statement! {
     /// Inserts Sessions with all that belongs to them, and tells which it wrote. One whose MerchantReference or key was used before is left

@@ -1,11 +1,11 @@
 use diesel::pg::Pg;
 use diesel::sql_types::{Array, Nullable};
 use diesel::{PgConnection, RunQueryDsl};
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, SqlId};
+use dropin_store_runtime::statement;
 
-use crate::fault::{Fault, InTable};
 use crate::find::{Found, FoundColumns, Search, select_session};
-use crate::sql::{Id, SqlId};
-use crate::statement::statement;
 
 statement! {
     /// Sessions, each of its merchant where one is named.

@@ -1,11 +1,11 @@
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use dropin_kernel::ProcessorId;
 use dropin_order::{Operation, ProcessorReference};
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::rows;
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 
-use crate::fault::Fault;
 use crate::payment::tries;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::rows;
 
 rows! {
     /// An operation to be written down; `number` says for whom.

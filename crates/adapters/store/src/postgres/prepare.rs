@@ -4,14 +4,14 @@ use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_kernel::Change;
 use dropin_ports::SealedCard;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{rows, statement_about};
 
 use super::append_only::{Steps, step};
 use super::operation::{NewOperations, new_operation};
-use crate::fault::Fault;
 use crate::payment::EligiblePreparation;
 use crate::rows::StateColumns;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{rows, statement_about};
 
 rows! {
     /// An Order that is begun, the Session that it pays and the stash entry that it uses up; `number` names it in the other rows.

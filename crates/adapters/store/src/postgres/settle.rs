@@ -5,16 +5,16 @@ use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
 use dropin_kernel::Change;
 use dropin_ports::NewEvent;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::wake;
+use dropin_store_runtime::{rows, statement_about};
 
 use super::append_only::{Steps, step};
 use super::operation::{NewOperations, new_operation};
-use crate::fault::Fault;
 use crate::ledger::{Postings, posting};
 use crate::payment::EligibleSettlement;
 use crate::rows::StateColumns;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{rows, statement_about};
-use crate::wake;
 
 rows! {
     /// An operation's outcome, with what becomes of its Order and Session; `number` names it in the other rows.

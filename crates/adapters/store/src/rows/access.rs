@@ -9,11 +9,11 @@ use dropin_access::{
 use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Document, Id, Instant};
 
 use super::{currency, methods, missing};
-use crate::fault::{Fault, corrupt};
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
-use crate::sql::{Document, Id, Instant};
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = merchant)]

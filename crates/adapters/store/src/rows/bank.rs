@@ -1,11 +1,11 @@
 //! The document that holds the account which the shopper transfers the money to.
 
 use dropin_order::BankDetails;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::Document;
 use serde::{Deserialize, Serialize};
 
 use super::{read_document, write_document};
-use crate::fault::Fault;
-use crate::sql::Document;
 
 /// The members of [`BankDetails`] by their stored names.
 #[derive(Serialize, Deserialize)]

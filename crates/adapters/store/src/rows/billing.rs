@@ -1,5 +1,7 @@
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_kernel::{BillingProfileId, MerchantId, Timestamp};
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Document, Id, Instant};
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, BirthDate, Country, Email, Phone, Region, ShippingDetails, Text,
 };
@@ -7,9 +9,7 @@ use serde::{Deserialize, Serialize};
 use time::Date;
 
 use super::{missing, read_document, text, write_document};
-use crate::fault::Fault;
 use crate::schema::billing_profile;
-use crate::sql::{Document, Id, Instant};
 
 const TABLE: &str = "billing_profile";
 

@@ -3,11 +3,11 @@ use dropin_contract::{
     CardSummary, Consent, Contract, ContractOrigin, ContractParts, ContractState, ContractStateKind, StoredCard,
 };
 use dropin_kernel::{ContractId, MerchantId, OrderId, Revision, SessionId, Timestamp};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::{currency, missing, text};
-use crate::fault::{Fault, corrupt};
 use crate::schema::contract;
-use crate::sql::{Id, Instant};
 
 const TABLE: &str = "contract";
 

@@ -1,11 +1,11 @@
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_kernel::{DisputeAnswerId, DisputeId, MerchantId, OrderId, Revision};
 use dropin_order::{Dispute, DisputeAnswer, DisputeAnswerKind, DisputeAnswerState, DisputeReason, DisputeState};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::{amount, currency, missing};
-use crate::fault::{Fault, corrupt};
 use crate::schema::{dispute, dispute_answer};
-use crate::sql::{Id, Instant};
 
 const TABLE: &str = "dispute";
 const ANSWERS: &str = "dispute_answer";

@@ -6,12 +6,12 @@ use dropin_catalogue::{
     Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel,
 };
 use dropin_money::Currency;
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::Document;
 use dropin_validation::Country;
 use serde::{Deserialize, Serialize};
 
 use super::{currency, read_document, write_document};
-use crate::fault::{Fault, corrupt};
-use crate::sql::Document;
 
 const TABLE: &str = "merchant";
 

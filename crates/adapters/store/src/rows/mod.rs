@@ -29,12 +29,11 @@ pub(crate) use session::{SessionRow, StateColumns, TermsChange};
 
 use dropin_card::CardHash;
 use dropin_money::{Amount, Currency};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::Document;
 use dropin_validation::Text;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
-use crate::fault::{Fault, corrupt};
-use crate::sql::Document;
 
 /// A currency by its stored code.
 fn currency(table: &'static str, code: &str) -> Result<Currency, Fault> {

@@ -1,11 +1,11 @@
 use diesel::prelude::{Queryable, Selectable};
 use dropin_kernel::{OpId, OrderId, ProcessorId, RefundId};
 use dropin_order::{Channel, OpKind, OpState, Operation, ProcessorReference};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::{amount, currency, missing};
-use crate::fault::{Fault, corrupt};
 use crate::schema::processor_op;
-use crate::sql::{Id, Instant};
 
 const TABLE: &str = "processor_op";
 

@@ -3,11 +3,11 @@ use dropin_card::LastFour;
 use dropin_kernel::{AttemptId, ContractId, MerchantId, OrderId, Revision, SessionId};
 use dropin_money::{Amount, Currency};
 use dropin_order::{Amounts, FailureReason, Order, OrderParts, OrderState, VoidCause};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Document, Id, Instant};
 
 use super::{amount, bank, card_hash, currency, missing};
-use crate::fault::{Fault, corrupt};
 use crate::schema::purchase_order;
-use crate::sql::{Document, Id, Instant};
 
 const TABLE: &str = "purchase_order";
 

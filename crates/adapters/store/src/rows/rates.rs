@@ -11,15 +11,15 @@ use dropin_rates::{
     Dated, ExchangeRate, Markup, Offer, OfferSetId, Pricing, Quote, QuoteRefusal, Rate, RefusedQuote, Source, Table,
 };
 use dropin_session::{SaleRate, SaleRateParts};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Document, Id, Instant};
 use serde::{Deserialize, Serialize};
 use time::Date;
 use time::format_description::well_known::Iso8601;
 use uuid::Uuid;
 
 use super::{amount, currency, missing, read_document, write_document};
-use crate::fault::{Fault, corrupt};
 use crate::schema::{merchant_rates, rate_feed, rate_offer, rate_offer_set};
-use crate::sql::{Document, Id, Instant};
 
 fn read_rate(table: &'static str, stored: &str) -> Result<Rate, Fault> {
     let rate: Option<Rate> = stored.parse().ok();

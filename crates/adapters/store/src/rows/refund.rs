@@ -2,11 +2,11 @@ use diesel::prelude::{Queryable, Selectable};
 use dropin_kernel::{MerchantId, OrderId, RefundId};
 use dropin_money::Amount;
 use dropin_order::{Refund, RefundState};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::{amount, currency, missing};
-use crate::fault::{Fault, corrupt};
 use crate::schema::refund;
-use crate::sql::{Id, Instant};
 
 const TABLE: &str = "refund";
 

@@ -2,12 +2,12 @@ use diesel::prelude::{AsChangeset, Insertable, Queryable, Selectable};
 use dropin_kernel::{AttemptId, MerchantId, OrderId, Revision, SessionId};
 use dropin_order::FailureReason;
 use dropin_session::{Attempts, FailedAttempt, MAX_ATTEMPTS, Session, SessionParts, SessionState, SessionStateKind};
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Document, Id, Instant};
 
 use super::terms::TermsDocument;
 use super::{ProfileRow, currency, missing, read_document, write_document};
-use crate::fault::{Fault, corrupt};
 use crate::schema::session;
-use crate::sql::{Document, Id, Instant};
 
 const TABLE: &str = "session";
 

@@ -3,6 +3,7 @@
 use dropin_kernel::ContractId;
 use dropin_money::Currency;
 use dropin_session::{BillingChoice, SessionTerms, SessionTermsParts};
+use dropin_store_runtime::fault::{Fault, corrupt};
 use dropin_validation::{BillingProfile, Discount, Item, MAX_QUANTITY, ShippingDetails, WebUrl};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -10,7 +11,6 @@ use uuid::Uuid;
 use super::billing::RecipientDocument;
 use super::rates::RateDocument;
 use super::{amount, missing, text};
-use crate::fault::{Fault, corrupt};
 
 const TABLE: &str = "session";
 

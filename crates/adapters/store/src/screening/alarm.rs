@@ -1,11 +1,11 @@
 use diesel::prelude::*;
 use dropin_ports::{ALARM_LASTS, NewEvent};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 use crate::append_only::enqueue_events;
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 statement! {
     /// Notes that an alarm that lasts was seen again.

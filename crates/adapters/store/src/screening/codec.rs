@@ -5,9 +5,9 @@ use std::str::FromStr;
 use dropin_kernel::Timestamp;
 use dropin_ports::{CardFacts, VelocityHash};
 use dropin_risk::{CardFunding, ExemptedPayments, Velocity, VelocityCounts, VelocityKey, VelocitySum, VelocityWindow};
+use dropin_store_runtime::fault::{Fault, corrupt};
 
 use super::counts::{CardTag, CountedExemptions, KeyCounts, ToldCardFacts, minute};
-use crate::fault::{Fault, corrupt};
 
 const FORMAT: u8 = 1;
 /// Of counts that have those of alarms, too.

@@ -11,6 +11,10 @@ use dropin_ports::{
     CountableOutcome, CountedPaymentTry, NewPaymentTry, PaymentTryOutcome, ScreenedPaymentTry, TryScreening,
 };
 use dropin_risk::{Decision, VelocityKey};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::on_each;
+use dropin_store_runtime::worker_pool::{ASYNC_COMMIT_SHORT_WAITS, Batchable, TxOutcome, Work};
 
 use super::counters::{Counters, Step};
 use super::document::Keeping;
@@ -19,10 +23,6 @@ use super::rows::{
     merchant_hash,
 };
 use super::shoppers::{Shoppers, names_shopper};
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
-use crate::statement::on_each;
-use crate::worker_pool::{ASYNC_COMMIT_SHORT_WAITS, Batchable, TxOutcome, Work};
 
 /// What is to be counted.
 pub(crate) enum Counting {

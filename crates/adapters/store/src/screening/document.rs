@@ -6,15 +6,15 @@ use dropin_order::OrderTrigger;
 use dropin_risk::{
     Decision, Facts, Reason, ReasonCode, RulesFingerprint, ScaExemption, Score, Screening, ScreeningLabel,
 };
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::codec::{decode_velocity, encode_velocity};
-use crate::connection::AnyConnection;
-use crate::fault::{Fault, InTable, corrupt};
 use crate::schema::screening;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::{on_each, statement};
 
 /// The member of a screening that is deleted before the others.
 const FACTS: &str = "Facts";

@@ -23,12 +23,12 @@ use dropin_risk::{Screening, ScreeningLabel};
 pub(crate) use counting::Counting;
 use counting::{ToldOutcome, UndecidedTry};
 use document::Keeping;
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::Instant;
+use dropin_store_runtime::worker_pool::TxOutcome;
 
-use crate::fault::{Fault, InTable};
 use crate::schema::known_shopper;
-use crate::sql::Instant;
 use crate::store::Store;
-use crate::worker_pool::TxOutcome;
 
 impl Store {
     /// How many profiles and browsers that have paid were seen last within that time, its end excluded. Each is known by the newest key of the ring at

@@ -6,14 +6,14 @@ use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
 use dropin_kernel::uuid::Uuid;
 use dropin_kernel::{MerchantId, OrderId};
+use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::statement;
 
 use super::rows::{
     Changes, CountRow, CountRows, CountedTry, CounterHash, Found, Shopper, ShopperKey, TryRow, TryState, Wanted,
     Written, merchant_hash, read_counter_hash, read_shopper, read_try,
 };
-use crate::fault::{Fault, InTable, corrupt};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::statement;
 
 /// A row of counts is looked for one by one, in the order in which they are asked for: so each is found by its key, whatever the statistics say, and locked
 /// in that order.

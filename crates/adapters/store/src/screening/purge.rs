@@ -6,11 +6,10 @@ use diesel::sql_types::BigInt;
 use dropin_kernel::Timestamp;
 use dropin_ports::KNOWN_SHOPPER_LIFETIME;
 use dropin_risk::VelocityWindow;
-
-use crate::connection::AnyConnection;
-use crate::fault::Fault;
-use crate::sql::{Instant, SqlInstant};
-use crate::statement::{on_each, statement};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Instant, SqlInstant};
+use dropin_store_runtime::{on_each, statement};
 
 statement! {
     /// Deletes counts that are over.

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_ports::{HashedVelocityKey, NewPaymentTry, VelocityHash};
 use dropin_risk::VelocityKey;
+use dropin_store_runtime::fault::{Fault, corrupt};
+use dropin_store_runtime::sql::{Id, Instant};
 
 use super::codec::{are_newer_counts, decode_counts, decode_keys, encode_keys};
 use super::counts::KeyCounts;
 use super::document::Keeping;
-use crate::fault::{Fault, corrupt};
-use crate::sql::{Id, Instant};
 
 /// How far a try has been counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

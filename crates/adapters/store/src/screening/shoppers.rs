@@ -6,9 +6,9 @@ use std::time::Duration;
 use dropin_kernel::Timestamp;
 use dropin_ports::NewPaymentTry;
 use dropin_risk::VelocityKey;
+use dropin_store_runtime::fault::Fault;
 
 use super::rows::{CountRows, Shopper, ShopperKey, hashes};
-use crate::fault::Fault;
 
 /// So seldom is written down that a shopper who has paid before was seen again.
 const SEEN_AGAIN: Duration = Duration::from_secs(7 * 86_400);

@@ -4,15 +4,15 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable};
 use diesel::sqlite::Sqlite;
 use dropin_kernel::{MerchantId, OrderId};
+use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::statement;
 
 use super::rows::{
     ChangedCounts, Changes, CountRow, CountRows, CountedTry, CounterHash, Found, NewTry, Shopper, ShopperKey, TryRow,
     TryState, Wanted, Written, read_counter_hash, read_shopper, read_try,
 };
-use crate::fault::{Fault, InTable};
 use crate::schema::{known_shopper, payment_try};
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::statement;
 
 statement! {
     /// Writes a try down, unless its Order has one.

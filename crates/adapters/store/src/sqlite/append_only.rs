@@ -4,10 +4,9 @@ use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
 use dropin_ports::NewEvent;
-
-use crate::fault::Fault;
-use crate::sql::{Id, Instant, SqlId, SqlInstant};
-use crate::statement::statement;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::statement;
 
 statement! {
     LastSequence<'a> { payment: &'a Id => SqlId, }

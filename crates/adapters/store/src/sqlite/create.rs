@@ -1,11 +1,11 @@
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::statement;
 
 use crate::create::Creation;
-use crate::fault::Fault;
-use crate::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
-use crate::statement::statement;
 
 statement! {
     InsertProfile<'a> {

@@ -29,14 +29,13 @@ macro_rules! by_key {
 }
 
 /// The same with asynchronous commit: what was committed just before a crash of the server may be lost.
-pub(crate) const ASYNC_COMMIT: &str = concat!(by_key!(), "; SET synchronous_commit = off");
+pub const ASYNC_COMMIT: &str = concat!(by_key!(), "; SET synchronous_commit = off");
 /// The same where whoever asks waits for a moment only: a row that somebody holds keeps the others from their turn no longer than that.
-pub(crate) const ASYNC_COMMIT_SHORT_WAITS: &str =
-    concat!(by_key!(), "; SET synchronous_commit = off; SET lock_timeout = 300");
+pub const ASYNC_COMMIT_SHORT_WAITS: &str = concat!(by_key!(), "; SET synchronous_commit = off; SET lock_timeout = 300");
 
 /// Work that one statement can do for many callers. Alone ([`Work::run`]) it must give the right result even after it was done already by a
 /// statement whose answer got lost.
-pub(crate) trait Batchable: Work + Sized {
+pub trait Batchable: Work + Sized {
     /// Settings of its connections, beside those of all connections.
     const SETTINGS: &'static str = by_key!();
 
@@ -48,7 +47,7 @@ pub(crate) trait Batchable: Work + Sized {
 }
 
 /// Serves the queue until it is closed and empty.
-pub(crate) fn serve<W: Batchable>(
+pub fn serve<W: Batchable>(
     queue: &Queue<DbTask<W>>,
     address: &DatabaseAddress,
     deadline: Duration,

@@ -38,17 +38,26 @@ pub struct SqlDocument;
 /// An identifier in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, AsExpression, FromSqlRow)]
 #[diesel(sql_type = SqlId)]
-pub(crate) struct Id(pub(crate) Uuid);
+pub struct Id(
+    /// The UUID.
+    pub Uuid,
+);
 
 /// An instant in a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
 #[diesel(sql_type = SqlInstant)]
-pub(crate) struct Instant(pub(crate) Timestamp);
+pub struct Instant(
+    /// Within the years 1 to 9999 where it is stored.
+    pub Timestamp,
+);
 
 /// A JSON text in a row.
 #[derive(Debug, Clone, PartialEq, Eq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = SqlDocument)]
-pub(crate) struct Document(pub(crate) String);
+pub struct Document(
+    /// The text.
+    pub String,
+);
 
 /// Lets the type pass through the connection that is one of two.
 macro_rules! on_either {

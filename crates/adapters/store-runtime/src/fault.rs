@@ -5,11 +5,16 @@ use dropin_ports::StoreError;
 
 /// Why a step stopped.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub enum Fault {
     /// The database said no.
     Database(Error),
     /// A stored row makes no sense.
-    Corrupt { table: &'static str, what: String },
+    Corrupt {
+        /// Which table.
+        table: &'static str,
+        /// What is wrong with it, without its value.
+        what: String,
+    },
     /// What was asked makes no sense: a defect of ours.
     Refused(String),
     /// Lost a race that another try from the start decides.
@@ -23,12 +28,12 @@ impl From<Error> for Fault {
 }
 
 /// A stored row makes no sense. `what` must not repeat a stored value.
-pub(crate) fn corrupt(table: &'static str, what: impl Into<String>) -> Fault {
+pub fn corrupt(table: &'static str, what: impl Into<String>) -> Fault {
     Fault::Corrupt { table, what: what.into() }
 }
 
 /// Names the table of a query, for columns that cannot be read.
-pub(crate) trait InTable<T> {
+pub trait InTable<T> {
     /// A column that cannot be read makes the row corrupt; every other error stays what it is.
     fn in_table(self, table: &'static str) -> Result<T, Fault>;
 }
@@ -43,14 +48,14 @@ impl<T> InTable<T> for Result<T, Error> {
 }
 
 /// The name of the broken constraint on PostgreSQL; on SQLite that of a CHECK, or the columns of a UNIQUE (`table.column, table.column`).
-pub(crate) fn constraint(information: &dyn DatabaseErrorInformation) -> Option<&str> {
+pub fn constraint(information: &dyn DatabaseErrorInformation) -> Option<&str> {
     let message = information.message();
     information.constraint_name().or_else(|| message.split_once("constraint failed: ").map(|(_kind, name)| name))
 }
 
 impl Fault {
     /// Whether `error` breaks the UNIQUE constraint of that name (PostgreSQL) on those columns (SQLite).
-    pub(crate) fn breaks(&self, name: &str, columns: &str) -> bool {
+    pub fn breaks(&self, name: &str, columns: &str) -> bool {
         match self {
             Self::Database(Error::DatabaseError(DatabaseErrorKind::UniqueViolation, information)) => {
                 constraint(information.as_ref()).is_some_and(|found| found == name || found == columns)
@@ -60,7 +65,7 @@ impl Fault {
     }
 
     /// Whether the whole step may succeed when it is run again from its start.
-    pub(crate) fn is_retryable(&self) -> bool {
+    pub fn is_retryable(&self) -> bool {
         match self {
             Self::Retry | Self::Database(Error::DatabaseError(DatabaseErrorKind::SerializationFailure, _)) => true,
             Self::Database(Error::DatabaseError(DatabaseErrorKind::Unknown, information)) => {
@@ -72,7 +77,7 @@ impl Fault {
     }
 
     /// Whether the connection is of no use any more.
-    pub(crate) fn is_lost_connection(&self) -> bool {
+    pub fn is_lost_connection(&self) -> bool {
         use DatabaseErrorKind::{ClosedConnection, UnableToSendCommand};
         self.is_standby()
             || matches!(
@@ -84,12 +89,12 @@ impl Fault {
     }
 
     /// Whether the connection leads to a server that may only be read: after a failover, another connection leads elsewhere.
-    pub(crate) fn is_standby(&self) -> bool {
+    pub fn is_standby(&self) -> bool {
         matches!(self, Self::Database(Error::DatabaseError(DatabaseErrorKind::ReadOnlyTransaction, _)))
     }
 
     /// Whether it names a rule that was broken, which the database judged: nothing of the step was kept.
-    pub(crate) fn is_judged(&self) -> bool {
+    pub fn is_judged(&self) -> bool {
         use DatabaseErrorKind::{
             CheckViolation, ExclusionViolation, ForeignKeyViolation, NotNullViolation, RestrictViolation,
             SerializationFailure, UniqueViolation,
@@ -110,7 +115,7 @@ impl Fault {
     }
 
     /// The error of the port. Logged as an error where the operator has to act.
-    pub(crate) fn into_store_error(self) -> StoreError {
+    pub fn into_store_error(self) -> StoreError {
         let error = self.classify();
         match &error {
             StoreError::Corrupt { table, what } => log::error!("corrupt row in {table}: {what}"),
@@ -122,7 +127,7 @@ impl Fault {
     }
 
     /// The error of the port, for a caller that logs it itself.
-    pub(crate) fn classify(self) -> StoreError {
+    pub fn classify(self) -> StoreError {
         if self.is_standby() {
             return StoreError::Unavailable("the server is a standby".to_owned());
         }

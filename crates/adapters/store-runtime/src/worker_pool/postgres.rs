@@ -10,7 +10,7 @@ use dropin_ports::StoreError;
 use super::queue::Queue;
 use super::task::{Job, Kind, RunOutcome};
 use crate::config::DatabaseAddress;
-use crate::connection::{self, AnyConnection};
+use crate::connection::AnyConnection;
 use crate::fault::Fault;
 use crate::wake::{self, WakeSignal};
 
@@ -22,12 +22,7 @@ const MAX_RUNS: u32 = 5;
 const MAX_FIRST_PAUSE: Duration = Duration::from_millis(4);
 
 /// Serves the queue until it is closed and empty.
-pub(crate) fn serve(
-    queue: &Queue<Box<dyn Job>>,
-    address: &DatabaseAddress,
-    deadline: Duration,
-    wake_signal: &WakeSignal,
-) {
+pub fn serve(queue: &Queue<Box<dyn Job>>, address: &DatabaseAddress, deadline: Duration, wake_signal: &WakeSignal) {
     let mut worker = Worker::new(address, deadline, "", wake_signal);
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
@@ -97,7 +92,7 @@ impl<'a> Worker<'a> {
 
     pub(super) fn connect(&mut self) -> Result<(), StoreError> {
         if self.connection.is_none() {
-            match connection::postgres(&self.address.url(), self.deadline, self.settings) {
+            match self.address.connect(self.deadline, self.settings) {
                 Ok(connection) => self.connection = Some(AnyConnection::Postgres(connection)),
                 Err(why) => {
                     if !std::mem::replace(&mut self.away, true) {

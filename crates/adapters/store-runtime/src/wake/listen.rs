@@ -10,7 +10,6 @@ use diesel::connection::SimpleConnection;
 
 use super::{CHANNEL, Subscription, WakeSignal};
 use crate::config::{DatabaseAddress, SERVICE_DEADLINE};
-use crate::connection;
 
 /// Pause between two looks while notices arrive.
 const BUSY_POLL_INTERVAL: Duration = Duration::from_millis(2);
@@ -67,9 +66,9 @@ fn listen(wake_signal: &WakeSignal, address: &DatabaseAddress) -> Result<PgConne
     let run = |connection: &mut PgConnection, sql: &str| {
         connection.batch_execute(&format!("{sql} {CHANNEL}")).map_err(|error| error.to_string())
     };
-    let mut connection = connection::postgres(&address.url(), SERVICE_DEADLINE, "")?;
+    let mut connection = address.connect(SERVICE_DEADLINE, "")?;
     run(&mut connection, "LISTEN")?;
-    run(&mut connection::postgres(&address.url(), SERVICE_DEADLINE, "")?, "NOTIFY")?;
+    run(&mut address.connect(SERVICE_DEADLINE, "")?, "NOTIFY")?;
     let give_up = Instant::now() + PROBE_TIMEOUT;
     while !has_notice(&mut connection)? {
         if give_up < Instant::now() {

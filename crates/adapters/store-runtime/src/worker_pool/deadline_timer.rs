@@ -14,7 +14,7 @@ pub(super) trait Expires: Send + Sync {
 }
 
 /// Expires pending calls at their deadline. All calls have the same timeout, so the first call expires first.
-pub(crate) struct DeadlineTimer {
+pub struct DeadlineTimer {
     timeout: Duration,
     state: Mutex<State>,
     changed: Condvar,
@@ -27,7 +27,8 @@ struct State {
 }
 
 impl DeadlineTimer {
-    pub(crate) fn new(timeout: Duration) -> Self {
+    /// A timer for calls that wait for `timeout`; [`DeadlineTimer::serve`] is its thread.
+    pub fn new(timeout: Duration) -> Self {
         Self { timeout, state: Mutex::default(), changed: Condvar::new() }
     }
 
@@ -45,7 +46,7 @@ impl DeadlineTimer {
     }
 
     /// The thread's work; returns once closed.
-    pub(crate) fn serve(&self) {
+    pub fn serve(&self) {
         let mut state = self.state();
         while !state.closed {
             let Some((deadline, first)) = state.watched.front() else {
@@ -70,7 +71,7 @@ impl DeadlineTimer {
     }
 
     /// Ends the thread.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         self.state().closed = true;
         self.changed.notify_all();
     }

@@ -10,6 +10,7 @@ use diesel::pg::PgConnection;
 use diesel::sql_types::Integer;
 use diesel::{Connection, QueryableByName, RunQueryDsl};
 
+use crate::config::DatabaseAddress;
 use crate::connection::with_defaults;
 
 /// Connections that are compared: two that a pooler gives by turns to two servers never differ.
@@ -39,8 +40,12 @@ fn backend_of_a_transaction(connection: &mut PgConnection) -> Result<Option<i32>
 }
 
 /// Whether transactions of one connection run on several server connections, those of several on the same, or none at all. Opens three connections.
-pub(crate) fn shares_connections(url: &str) -> Result<bool, String> {
-    let connect = |_| PgConnection::establish(&with_defaults(url)).map_err(|error| error.to_string());
+///
+/// # Errors
+/// Why no connection came about, or what the server said; libpq may name the server in it.
+pub fn shares_connections(address: &DatabaseAddress) -> Result<bool, String> {
+    let url = with_defaults(&address.url());
+    let connect = |_| PgConnection::establish(&url).map_err(|error| error.to_string());
     let mut all: Vec<_> = (0..CONNECTIONS).map(connect).collect::<Result<_, _>>()?;
     let mut backends = || all.iter_mut().map(backend_of_a_transaction).collect::<Result<Vec<_>, _>>();
     let first = backends()?;

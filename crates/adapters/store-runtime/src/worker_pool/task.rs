@@ -14,14 +14,16 @@ use crate::fault::Fault;
 
 /// Whether a step may change something; decides what a passed deadline means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// It changes nothing.
     Read,
+    /// It may.
     Write,
 }
 
 /// Whether the writes of a task are committed, and its result.
 #[derive(Debug)]
-pub(crate) enum TxOutcome<T> {
+pub enum TxOutcome<T> {
     /// Commit them.
     Commit(T),
     /// Roll them back.
@@ -30,14 +32,18 @@ pub(crate) enum TxOutcome<T> {
 
 /// What the worker does with the transaction after a task ran.
 #[derive(Debug)]
-pub(crate) enum RunOutcome {
+pub enum RunOutcome {
+    /// Commit, then answer.
     Commit,
+    /// Roll back, then answer.
     Rollback,
+    /// Roll back; nothing was decided.
     Failed(Fault),
 }
 
 /// A step, whatever it answers.
-pub(crate) trait Job: Send {
+pub trait Job: Send {
+    /// Whether it may change something.
     fn kind(&self) -> Kind;
 
     /// Marks the task as running; `false` when its caller does not wait any more.
@@ -108,11 +114,14 @@ impl<T: Send> Expires for PendingCall<T> {
 }
 
 /// What a step does.
-pub(crate) trait Work: Send + 'static {
+pub trait Work: Send + 'static {
     /// What its caller learns.
     type Answer: Send + 'static;
 
     /// Does it once; may be run again from its start.
+    ///
+    /// # Errors
+    /// [`Fault`]: nothing of it is kept.
     fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<Self::Answer>, Fault>;
 }
 
@@ -132,7 +141,7 @@ where
 }
 
 /// Work for the database, and the caller that waits for its result.
-pub(crate) struct DbTask<W: Work> {
+pub struct DbTask<W: Work> {
     call: Arc<PendingCall<W::Answer>>,
     pub(super) work: W,
     outcome: Option<W::Answer>,
@@ -198,7 +207,10 @@ impl<W: Work> Job for DbTask<W> {
 }
 
 /// Queues `work` and waits for its result until the deadline of the timer.
-pub(crate) async fn run<T, F>(
+///
+/// # Errors
+/// [`StoreError`], as docs/adr/0002 lists them.
+pub async fn run<T, F>(
     queue: &Queue<Box<dyn Job>>,
     deadline_timer: &DeadlineTimer,
     kind: Kind,
@@ -212,7 +224,10 @@ where
 }
 
 /// Queues `work` in the batch queue of its kind and waits for its result until the deadline of the timer.
-pub(crate) async fn run_queued<W: Work>(
+///
+/// # Errors
+/// [`StoreError`], as docs/adr/0002 lists them.
+pub async fn run_queued<W: Work>(
     queue: &Queue<DbTask<W>>,
     deadline_timer: &DeadlineTimer,
     kind: Kind,

@@ -1,6 +1,7 @@
 //! Statements written per dialect as text, prepared once per connection.
 
 /// Declares a statement with its binds, in the order of the `?` in its text; a value that is used twice stands twice.
+#[macro_export]
 macro_rules! statement {
     ($(#[$doc:meta])* $name:ident { $($field:ident: $rust:ty => $sql:ty,)* } postgres $postgres:expr; sqlite $sqlite:expr;
         $(returns $row:ty;)?
@@ -9,8 +10,8 @@ macro_rules! statement {
         #[derive(Debug, diesel::query_builder::QueryId)]
         struct $name { $($field: $rust,)* }
 
-        $crate::statement::statement!(@fragment ($name) { $($field: $sql,)* } diesel::pg::Pg, $postgres);
-        $crate::statement::statement!(@fragment ($name) { $($field: $sql,)* } diesel::sqlite::Sqlite, $sqlite);
+        $crate::statement!(@fragment ($name) { $($field: $sql,)* } diesel::pg::Pg, $postgres);
+        $crate::statement!(@fragment ($name) { $($field: $sql,)* } diesel::sqlite::Sqlite, $sqlite);
 
         impl diesel::RunQueryDsl<diesel::PgConnection> for $name {}
         impl diesel::RunQueryDsl<diesel::SqliteConnection> for $name {}
@@ -23,13 +24,13 @@ macro_rules! statement {
     ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident: $rust:ty => $sql:ty,)* } postgres $postgres:expr; sqlite $sqlite:expr;
         $(returns $row:ty;)?
     ) => {
-        $crate::statement::statement! {
+        $crate::statement! {
             $(#[$doc])*
             $name<$life> { $($field: $rust => $sql,)* } on diesel::pg::Pg, diesel::PgConnection, $postgres;
             $(returns $row;)?
         }
 
-        $crate::statement::statement!(@fragment ($name<'_>) { $($field: $sql,)* } diesel::sqlite::Sqlite, $sqlite);
+        $crate::statement!(@fragment ($name<'_>) { $($field: $sql,)* } diesel::sqlite::Sqlite, $sqlite);
 
         impl diesel::RunQueryDsl<diesel::SqliteConnection> for $name<'_> {}
     };
@@ -46,7 +47,7 @@ macro_rules! statement {
             const HAS_STATIC_QUERY_ID: bool = true;
         }
 
-        $crate::statement::statement!(@fragment ($name<'_>) { $($field: $sql,)* } $backend, $text);
+        $crate::statement!(@fragment ($name<'_>) { $($field: $sql,)* } $backend, $text);
 
         impl diesel::RunQueryDsl<$connection> for $name<'_> {}
 
@@ -74,6 +75,7 @@ macro_rules! statement {
 }
 
 /// Runs the same expression on whichever connection it is.
+#[macro_export]
 macro_rules! on_each {
     ($connection:expr, $inner:ident => $run:expr) => {
         match $connection {
@@ -85,6 +87,7 @@ macro_rules! on_each {
 
 /// Declares rows that are sent as one array per column, for PostgreSQL to put together again: in a text they stand as
 /// `unnest(...) AS alias (columns)`.
+#[macro_export]
 macro_rules! rows {
     ($(#[$doc:meta])* $rows:ident of $row:ident<$life:lifetime> as $alias:literal { $($field:ident: $rust:ty => $sql:ty,)* }) => {
         $(#[$doc])*
@@ -128,6 +131,7 @@ macro_rules! rows {
 }
 
 /// Declares a statement of PostgreSQL about [`rows!`], each in the place of a `?` of its text.
+#[macro_export]
 macro_rules! statement_about {
     ($(#[$doc:meta])* $name:ident<$life:lifetime> { $($field:ident: $rows:ty,)* } $text:expr; $(returns $row:ty;)?) => {
         $(#[$doc])*
@@ -162,5 +166,3 @@ macro_rules! statement_about {
         })?
     };
 }
-
-pub(crate) use {on_each, rows, statement, statement_about};

@@ -7,7 +7,6 @@ use diesel::connection::SimpleConnection;
 
 use super::{CHANNEL, WakeSignal};
 use crate::config::{DatabaseAddress, SERVICE_DEADLINE};
-use crate::connection;
 
 /// Shortest time between two NOTIFYs. The first is sent at once; commits meanwhile share the next one.
 const MIN_NOTIFY_INTERVAL: Duration = Duration::from_millis(10);
@@ -22,7 +21,7 @@ fn notice() -> String {
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Sends NOTIFYs until the signal is closed.
-pub(crate) fn serve(wake_signal: &WakeSignal, address: &DatabaseAddress) {
+pub fn serve(wake_signal: &WakeSignal, address: &DatabaseAddress) {
     let mut notifier = NotifyConnection { address, connection: None, again_at: None };
     at_intervals(wake_signal, || notifier.notify());
 }
@@ -69,7 +68,7 @@ impl NotifyConnection<'_> {
     fn try_notify(&mut self) -> Result<(), String> {
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => connection::postgres(&self.address.url(), SERVICE_DEADLINE, "")?,
+            None => self.address.connect(SERVICE_DEADLINE, "")?,
         };
         connection.batch_execute(&notice()).map_err(|error| error.to_string())?;
         self.connection = Some(connection);

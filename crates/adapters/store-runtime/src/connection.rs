@@ -5,7 +5,6 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, SqliteConnection};
 
-use crate::event_log;
 use crate::tls::{self, Encryption};
 
 /// Settings of every connection to PostgreSQL, beside the statement timeout and the lock timeout. No statement of ours runs long
@@ -38,12 +37,21 @@ const POSTGRES_NETWORK: [(&str, &str); 5] = [
     ("keepalives_count", "3"),
 ];
 
-/// A connection to one of the two databases.
-#[derive(diesel::MultiConnection)]
-pub(crate) enum AnyConnection {
-    Postgres(PgConnection),
-    Sqlite(SqliteConnection),
+#[allow(missing_docs, reason = "diesel's derive writes no documentation for what it makes")]
+mod either {
+    use diesel::{PgConnection, SqliteConnection};
+
+    /// A connection to one of the two databases.
+    #[derive(diesel::MultiConnection)]
+    pub enum AnyConnection {
+        /// To PostgreSQL.
+        Postgres(PgConnection),
+        /// To SQLite.
+        Sqlite(SqliteConnection),
+    }
 }
+
+pub use either::{AnyConnection, MultiBackend};
 
 /// `url` with our time limits where it has none of its own, and with TLS to another host unless it names an exception.
 pub(crate) fn with_defaults(url: &str) -> String {
@@ -77,9 +85,14 @@ fn repeats_url(error: &str) -> bool {
     ["percent-encoded", " URI", "invalid integer value", "invalid port number"].iter().any(|part| error.contains(part))
 }
 
-/// Connects to PostgreSQL, two seconds at most, for callers who wait for `deadline`, and applies `settings` beside those that all connections
-/// have.
-pub(crate) fn postgres(url: &str, deadline: Duration, settings: &str) -> Result<PgConnection, String> {
+/// Connects to PostgreSQL, two seconds at most, for callers who wait for `deadline`, applies `settings` beside those that all connections
+/// have, and runs `first_statement`.
+pub(crate) fn postgres(
+    url: &str,
+    deadline: Duration,
+    settings: &str,
+    first_statement: &str,
+) -> Result<PgConnection, String> {
     let mut connection = PgConnection::establish(&with_defaults(url)).map_err(|error| {
         let error = error.to_string();
         if repeats_url(&error) {
@@ -91,14 +104,17 @@ pub(crate) fn postgres(url: &str, deadline: Duration, settings: &str) -> Result<
     let (runs, waits) = ((deadline + GRACE).as_millis(), lock_timeout(deadline).as_millis());
     let all = format!("SET statement_timeout = {runs}; SET lock_timeout = {waits}; {POSTGRES_SETTINGS}{settings}");
     connection.batch_execute(&all).map_err(|error| error.to_string())?;
-    connection.batch_execute(event_log::SET_CLOCK).map_err(|error| error.to_string())?;
+    connection.batch_execute(first_statement).map_err(|error| error.to_string())?;
     // A deadlock is recognised by its English message. Where the role may not choose the language, a deadlock counts as "not now".
     let _not_allowed = connection.batch_execute("SET lc_messages = 'C'");
     Ok(connection)
 }
 
 /// Opens the SQLite database at `path`, creating it when `writable`, for callers who wait for `deadline`.
-pub(crate) fn sqlite(path: &str, writable: bool, deadline: Duration) -> Result<SqliteConnection, String> {
+///
+/// # Errors
+/// Why not, in SQLite's words.
+pub fn sqlite(path: &str, writable: bool, deadline: Duration) -> Result<SqliteConnection, String> {
     let mut connection = SqliteConnection::establish(path).map_err(|error| error.to_string())?;
     let waits = lock_timeout(deadline).as_millis();
     connection
@@ -138,7 +154,7 @@ mod tests {
             "postgres://[::1/hush",
             "postgres://[::1]hush/d",
         ] {
-            let error = postgres(url, Duration::ZERO, "").err().expect(url);
+            let error = postgres(url, Duration::ZERO, "", "").err().expect(url);
             assert!(!error.contains("hush") && !error.contains("50"), "{url}: {error}");
         }
     }

@@ -8,10 +8,10 @@ use dropin_ports::StoreError;
 
 use super::checkpoint::LogWriter;
 use super::queue::Queue;
+use super::sqlite_transaction;
 use super::task::{Job, RunOutcome};
 use crate::connection::{self, AnyConnection};
 use crate::fault::Fault;
-use crate::sqlite;
 use crate::wake::{self, WakeSignal};
 
 type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
@@ -20,7 +20,7 @@ type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 const MAX_BATCH_TASKS: usize = 32;
 
 /// Writes for the queue until it is closed and empty.
-pub(crate) fn serve_writes(
+pub fn serve_writes(
     queue: &Queue<Box<dyn Job>>,
     path: &str,
     deadline: Duration,
@@ -42,7 +42,7 @@ pub(crate) fn serve_writes(
 }
 
 /// Reads for the queue until it is closed and empty.
-pub(crate) fn serve_reads(queue: &Queue<Box<dyn Job>>, path: &str, deadline: Duration) {
+pub fn serve_reads(queue: &Queue<Box<dyn Job>>, path: &str, deadline: Duration) {
     let mut connection = None;
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
@@ -140,10 +140,11 @@ fn begin_immediate(connection: &mut AnyConnection) -> QueryResult<()> {
 
 /// Runs a job so that its failure leaves the others alone. An error means that the whole transaction is spoilt.
 fn in_savepoint(connection: &mut AnyConnection, job: &mut dyn Job) -> Result<RunOutcome, Fault> {
-    on_sqlite(connection, sqlite::savepoint)?;
+    on_sqlite(connection, sqlite_transaction::savepoint)?;
     let ran = job.run(connection);
-    let undone = if matches!(ran, RunOutcome::Commit) { Ok(()) } else { on_sqlite(connection, sqlite::undo) };
-    match (undone.and_then(|()| on_sqlite(connection, sqlite::release)), ran) {
+    let undone =
+        if matches!(ran, RunOutcome::Commit) { Ok(()) } else { on_sqlite(connection, sqlite_transaction::undo) };
+    match (undone.and_then(|()| on_sqlite(connection, sqlite_transaction::release)), ran) {
         (Ok(()), ran) => Ok(ran),
         // What spoilt the transaction took the savepoint along; that it is missing says nothing.
         (Err(_missing), RunOutcome::Failed(fault)) => Err(fault),
@@ -163,12 +164,12 @@ fn on_sqlite(
 
 /// Runs a read in one snapshot. Returns whether the connection is still good.
 fn read(connection: &mut AnyConnection, mut job: Box<dyn Job>) -> bool {
-    if let Err(error) = on_sqlite(connection, sqlite::begin_read) {
+    if let Err(error) = on_sqlite(connection, sqlite_transaction::begin_read) {
         job.refuse(Fault::from(error).into_store_error());
         return false;
     }
     let ran = job.start().then(|| job.run(connection));
-    let sound = on_sqlite(connection, sqlite::end_read).is_ok();
+    let sound = on_sqlite(connection, sqlite_transaction::end_read).is_ok();
     match ran {
         Some(RunOutcome::Commit | RunOutcome::Rollback) => job.answer(),
         Some(RunOutcome::Failed(fault)) => job.refuse(fault.into_store_error()),

@@ -1,8 +1,13 @@
+//! Which database is opened, and how: its address, the deadline of callers, the role of the program.
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use diesel::PgConnection;
+
 use crate::connection;
+use crate::tls::{self, Encryption};
 
 /// What the opening program is to the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +35,7 @@ pub struct StoreConfig {
 }
 
 /// How long the client of a service waits: three seconds until 503 (docs/SPECIFICATION.md#http-unavailable).
-pub(crate) const SERVICE_DEADLINE: Duration = Duration::from_secs(3);
+pub const SERVICE_DEADLINE: Duration = Duration::from_secs(3);
 
 /// How long a command waits. It keeps no client waiting, and an outage is when commands take long and are needed.
 const TOOL_DEADLINE: Duration = Duration::from_secs(60);
@@ -107,7 +112,11 @@ pub enum OpenError {
 }
 
 /// The address of a PostgreSQL database, with the user name and password of the moment. A new connection uses what it holds then.
-pub struct DatabaseAddress(RwLock<String>);
+pub struct DatabaseAddress {
+    url: RwLock<String>,
+    /// What each new connection runs first.
+    first_statement: &'static str,
+}
 
 /// Another address than before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -128,13 +137,21 @@ pub enum ReplaceError {
 }
 
 impl DatabaseAddress {
-    pub(crate) fn new(url: &str) -> Self {
-        Self(RwLock::new(url.to_owned()))
+    pub(crate) fn new(url: &str, first_statement: &'static str) -> Self {
+        Self { url: RwLock::new(url.to_owned()), first_statement }
     }
 
     /// The whole URL.
     pub(crate) fn url(&self) -> String {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.url.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Connects, two seconds at most, for callers who wait for `deadline`, and applies `settings` beside those that all connections have.
+    ///
+    /// # Errors
+    /// Why not, and what to do where it is TLS. Repeats no part of the URL.
+    pub fn connect(&self, deadline: Duration, settings: &str) -> Result<PgConnection, String> {
+        connection::postgres(&self.url(), deadline, settings, self.first_statement)
     }
 
     /// [`DatabaseAddress::replace`], once a connection with `url` has succeeded: a password that works is not given up for one that does not. Blocks.
@@ -149,7 +166,7 @@ impl DatabaseAddress {
         if without_user(&current) != without_user(url) {
             return Err(AddressRefused.into());
         }
-        connection::postgres(url, SERVICE_DEADLINE, "").map_err(|why| {
+        connection::postgres(url, SERVICE_DEADLINE, "", self.first_statement).map_err(|why| {
             let why: Vec<_> = why.split_whitespace().collect();
             ReplaceError::Connect(why.join(" "))
         })?;
@@ -161,7 +178,7 @@ impl DatabaseAddress {
     /// # Errors
     /// [`AddressRefused`] when anything else in `url` differs.
     pub fn replace(&self, url: &str) -> Result<bool, AddressRefused> {
-        let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.url.write().unwrap_or_else(PoisonError::into_inner);
         if without_user(&current) != without_user(url) {
             return Err(AddressRefused);
         }
@@ -179,15 +196,21 @@ fn without_user(url: &str) -> &str {
 }
 
 /// Which of the two databases a URL names.
-pub(crate) enum Target {
+pub enum Target {
+    /// PostgreSQL, at this address.
     Postgres(Arc<DatabaseAddress>),
+    /// SQLite, in this file.
     Sqlite(PathBuf),
 }
 
 impl Target {
-    pub(crate) fn parse(url: &str) -> Result<Self, OpenError> {
+    /// Reads `sqlite://path/to/file` or `postgres://user@host/database`. Each new connection to PostgreSQL runs `first_statement` before anything else.
+    ///
+    /// # Errors
+    /// [`OpenError::Url`].
+    pub fn parse(url: &str, first_statement: &'static str) -> Result<Self, OpenError> {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return Ok(Self::Postgres(Arc::new(DatabaseAddress::new(url))));
+            return Ok(Self::Postgres(Arc::new(DatabaseAddress::new(url, first_statement))));
         }
         match url.strip_prefix("sqlite://") {
             None => Err(OpenError::Url("it begins with neither sqlite:// nor postgres://")),
@@ -200,10 +223,29 @@ impl Target {
             Some(path) => Ok(Self::Sqlite(PathBuf::from(path))),
         }
     }
+
+    /// Which database it is, and how connections to another host are encrypted, for an operator. Names no server.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Sqlite(path) => format!("SQLite at {}", path.display()),
+            Self::Postgres(address) => match tls::encryption(&address.url()) {
+                Encryption::Local => "PostgreSQL on this machine".to_owned(),
+                Encryption::Verified => "PostgreSQL on another host, its certificate verified".to_owned(),
+                Encryption::Named(mode) => format!("PostgreSQL on another host, sslmode={mode}"),
+            },
+        }
+    }
+
+    /// Logs how connections to another host are encrypted; nothing for this machine.
+    pub fn log_encryption(&self) {
+        if let Self::Postgres(address) = self {
+            tls::log_encryption(&address.url());
+        }
+    }
 }
 
 /// The file whose lock says that a service runs on the SQLite database.
-pub(crate) fn lock_path(database: &Path) -> PathBuf {
+pub fn lock_path(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(".lock");
     PathBuf::from(name)
@@ -215,7 +257,7 @@ mod tests {
 
     #[test]
     fn urls_name_one_of_two_databases() {
-        let read = |url: &str| match Target::parse(url).ok()? {
+        let read = |url: &str| match Target::parse(url, "").ok()? {
             Target::Postgres(address) => Some(address.url()),
             Target::Sqlite(path) => Some(path.display().to_string()),
         };
@@ -224,21 +266,21 @@ mod tests {
         let server = "postgres://dropin@db.example/dropin";
         assert_eq!(read(server).as_deref(), Some(server));
         for wrong in ["", "dropin.db", "mysql://h/d", "sqlite://", "sqlite://:memory:", "sqlite://file:x?mode=memory"] {
-            let error = Target::parse(wrong).err().expect(wrong).to_string();
+            let error = Target::parse(wrong, "").err().expect(wrong).to_string();
             assert!(error.starts_with("the database must be given as sqlite://path/to/file or postgres://"), "{error}");
         }
     }
 
     #[test]
     fn user_and_password_may_change_and_nothing_else() {
-        let address = DatabaseAddress::new("postgres://a:b@h:1/d?sslmode=disable");
+        let address = DatabaseAddress::new("postgres://a:b@h:1/d?sslmode=disable", "");
         assert_eq!(address.replace("postgresql://a:b%40@h:1/d?sslmode=disable"), Ok(true));
         assert_eq!(address.replace("postgresql://a:b%40@h:1/d?sslmode=disable"), Ok(false));
         for other in ["postgres://a:b@h:2/d?sslmode=disable", "postgres://a:b@h:1/d", "postgres://h2/d", "sqlite://d"] {
             assert_eq!(address.replace(other), Err(AddressRefused), "{other}");
         }
         assert_eq!(address.url(), "postgresql://a:b%40@h:1/d?sslmode=disable");
-        let local = DatabaseAddress::new("postgres:///d?host=/run/x@y");
+        let local = DatabaseAddress::new("postgres:///d?host=/run/x@y", "");
         assert_eq!(local.replace("postgres://u@/d?host=/run/x@y"), Ok(true));
     }
 

@@ -1,16 +1,70 @@
 //! What a defect of ours inside a step does to everybody else.
 
+use std::sync::Arc;
+
 use dropin_ports::StoreError;
 use tempfile::TempDir;
 
-use super::TxOutcome;
+use super::{DeadlineTimer, Job, Kind, LogWriter, Queue, TxOutcome, run, serve_sqlite_reads, serve_sqlite_writes, spawn};
+use crate::config::SERVICE_DEADLINE;
+use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::{Role, Store, StoreConfig};
+use crate::wake::WakeSignal;
 
-fn open() -> (TempDir, Store) {
+/// A writer and a reader for a database with one table, `task`. Their threads end when it is dropped.
+struct Pool {
+    writes: Arc<Queue<Box<dyn Job>>>,
+    reads: Arc<Queue<Box<dyn Job>>>,
+    deadline_timer: DeadlineTimer,
+}
+
+impl Pool {
+    async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&mut AnyConnection) -> Result<TxOutcome<T>, Fault> + Send + 'static,
+    {
+        run(&self.writes, &self.deadline_timer, Kind::Write, work).await
+    }
+
+    async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        W: Fn(&mut AnyConnection) -> Result<T, Fault> + Send + 'static,
+    {
+        let work = move |connection: &mut AnyConnection| work(connection).map(TxOutcome::Commit);
+        run(&self.reads, &self.deadline_timer, Kind::Read, work).await
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.writes.close();
+        self.reads.close();
+    }
+}
+
+fn open() -> (TempDir, Arc<Pool>) {
+    use diesel::RunQueryDsl;
     let folder = TempDir::new().unwrap();
-    let url = format!("sqlite://{}", folder.path().join("store.db").display());
-    (folder, Store::open(StoreConfig::new(url, Role::Service)).unwrap())
+    let path = folder.path().join("store.db").display().to_string();
+    let pool = Arc::new(Pool {
+        writes: Arc::default(),
+        reads: Arc::default(),
+        deadline_timer: DeadlineTimer::new(SERVICE_DEADLINE),
+    });
+    let (queue, file) = (pool.writes.clone(), path.clone());
+    let log = LogWriter(Arc::default());
+    spawn("write", move || serve_sqlite_writes(&queue, &file, SERVICE_DEADLINE, &WakeSignal::default(), &log)).unwrap();
+    let queue = pool.reads.clone();
+    spawn("read", move || serve_sqlite_reads(&queue, &path, SERVICE_DEADLINE)).unwrap();
+    wait(pool.write(|connection| {
+        let sql = "CREATE TABLE task (name TEXT NOT NULL)";
+        crate::on_each!(connection, inner => diesel::sql_query(sql).execute(inner))?;
+        Ok(TxOutcome::Commit(()))
+    }))
+    .unwrap();
+    (folder, pool)
 }
 
 /// One after the other on a runtime of its own: the store needs none.
@@ -18,20 +72,25 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
 }
 
-fn insert(connection: &mut crate::connection::AnyConnection, name: &str) -> Result<(), Fault> {
+#[derive(diesel::QueryableByName)]
+struct Name {
+    #[diesel(sql_type = diesel::sql_types::Text)]
+    name: String,
+}
+
+fn insert(connection: &mut AnyConnection, name: &str) -> Result<(), Fault> {
     use diesel::RunQueryDsl;
-    let id = dropin_store_contract::fresh();
-    let sql =
-        format!("INSERT INTO merchant (id, name, session_lifetime_micros, created_at) VALUES ('{id}', '{name}', 1, 0)");
-    crate::statement::on_each!(connection, inner => diesel::sql_query(sql).execute(inner))?;
+    let sql = format!("INSERT INTO task (name) VALUES ('{name}')");
+    crate::on_each!(connection, inner => diesel::sql_query(sql).execute(inner))?;
     Ok(())
 }
 
-fn names(store: &Store) -> Vec<String> {
-    use diesel::{QueryDsl, RunQueryDsl};
-    let names = |connection: &mut crate::connection::AnyConnection| {
-        use crate::schema::merchant;
-        Ok(merchant::table.order(merchant::name).select(merchant::name).load::<String>(connection)?)
+fn names(store: &Pool) -> Vec<String> {
+    use diesel::RunQueryDsl;
+    let names = |connection: &mut AnyConnection| {
+        let sql = "SELECT name FROM task ORDER BY name";
+        let names: Vec<Name> = crate::on_each!(connection, inner => diesel::sql_query(sql).load(inner))?;
+        Ok(names.into_iter().map(|row| row.name).collect())
     };
     wait(store.read(names)).unwrap()
 }
@@ -90,7 +149,7 @@ fn what_spoils_a_shared_transaction_is_told_as_it_is() {
     // What SQLite does by itself when the disk is full while a statement runs.
     let full = wait(store.write::<(), _>(|connection| {
         insert(connection, "lost")?;
-        crate::statement::on_each!(connection, inner => diesel::sql_query("ROLLBACK").execute(inner))?;
+        crate::on_each!(connection, inner => diesel::sql_query("ROLLBACK").execute(inner))?;
         let message = Box::new("database or disk is full".to_owned());
         Err(Error::DatabaseError(DatabaseErrorKind::Unknown, message).into())
     }));

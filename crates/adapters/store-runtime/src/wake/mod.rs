@@ -7,16 +7,17 @@ mod notify;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use dropin_ports::{Metric, MetricSource};
 use tokio::sync::Notify;
 
-use crate::config::{OpenError, Target};
-use crate::store::{Store, spawn};
+use crate::config::{DatabaseAddress, OpenError};
+use crate::worker_pool::spawn;
 
-pub(crate) use notify::serve as serve_notify;
+pub use notify::serve as serve_notify;
 
 /// The channel of NOTIFY and LISTEN.
 const CHANNEL: &str = "dropin_outbox";
@@ -27,7 +28,7 @@ thread_local! {
 }
 
 /// Marks that the task on this thread enqueued notifications: the worker sends the wake signal after the commit.
-pub(crate) fn mark_enqueued() {
+pub fn mark_enqueued() {
     ENQUEUED.set(true);
 }
 
@@ -43,7 +44,7 @@ pub(crate) fn take_enqueued() -> bool {
 
 /// The signal that workers send after notifications were committed.
 #[derive(Default)]
-pub(crate) struct WakeSignal {
+pub struct WakeSignal {
     /// The notifiers of this process.
     subscriptions: Mutex<Vec<Weak<Subscription>>>,
     state: Mutex<State>,
@@ -104,7 +105,7 @@ impl WakeSignal {
     }
 
     /// Ends all that wait for it.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         lock(&self.state).closed = true;
         self.sent.notify_all();
         self.closing.notify_all();
@@ -185,34 +186,33 @@ impl MetricSource for WakeSubscription {
     }
 }
 
-impl Store {
-    /// Wakes `notifier` from now on as soon as notifications have been committed: by this process, and on PostgreSQL by any other, for which a
-    /// connection of its own listens. Ends when `notifier` is dropped or the store is closed.
-    ///
-    /// It is only a hint: one may come too often, and none may come at all (a connection pooler that shares connections between transactions
-    /// lets nobody listen). Then it comes every tenth of a second until listening works again.
+impl WakeSignal {
+    /// Wakes `notifier` from now on as soon as notifications have been committed: by this process, and on PostgreSQL, at `address`, by any other, for
+    /// which a connection of its own listens. Ends when `notifier` is dropped or the signal is closed. Returns the listening thread, to be joined.
     ///
     /// # Errors
     /// [`OpenError::Thread`].
-    pub fn wake(&self, notifier: &Arc<Notify>) -> Result<WakeSubscription, OpenError> {
+    pub fn subscribe(
+        self: &Arc<Self>,
+        notifier: &Arc<Notify>,
+        address: Option<Arc<DatabaseAddress>>,
+    ) -> Result<(WakeSubscription, Option<JoinHandle<()>>), OpenError> {
         let subscription = Arc::new(Subscription {
             notifier: Arc::downgrade(notifier),
-            is_listening: AtomicBool::new(matches!(self.target(), Target::Sqlite(_))),
+            is_listening: AtomicBool::new(address.is_none()),
             local_wake_ups: AtomicU64::default(),
             remote_wake_ups: AtomicU64::default(),
         });
-        let mut subscriptions = lock(&self.wake_signal().subscriptions);
+        let mut subscriptions = lock(&self.subscriptions);
         subscriptions
             .retain(|subscription| subscription.upgrade().is_some_and(|subscription| subscription.is_wanted()));
         subscriptions.push(Arc::downgrade(&subscription));
         drop(subscriptions);
-        if let Some(address) = self.address() {
-            let (wake_signal, subscription) = (self.wake_signal().clone(), subscription.clone());
-            self.join_on_close(spawn("dropin-store-listen", move || {
-                listen::serve(&wake_signal, &address, &subscription)
-            })?);
-        }
-        Ok(WakeSubscription(subscription))
+        let thread = address.map(|address| {
+            let (wake_signal, subscription) = (self.clone(), subscription.clone());
+            spawn("dropin-store-listen", move || listen::serve(&wake_signal, &address, &subscription))
+        });
+        Ok((WakeSubscription(subscription), thread.transpose()?))
     }
 }
 

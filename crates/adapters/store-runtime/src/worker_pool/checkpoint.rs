@@ -17,7 +17,7 @@ const SHORT_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What the writer tells of SQLite's log.
 #[derive(Default)]
-pub(crate) struct LogSigns {
+pub struct LogSigns {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -29,7 +29,7 @@ struct State {
 }
 
 /// Whoever commits. Once it is dropped, nothing will be committed any more.
-pub(crate) struct LogWriter(pub(crate) Arc<LogSigns>);
+pub struct LogWriter(pub Arc<LogSigns>);
 
 impl LogWriter {
     /// Something was committed.
@@ -73,7 +73,7 @@ struct Checkpoint {
 }
 
 /// Copies what is committed, until nothing will be.
-pub(crate) fn serve(signs: &LogSigns, path: &str, deadline: Duration) {
+pub fn serve(signs: &LogSigns, path: &str, deadline: Duration) {
     let (mut connection, mut pages) = (None, 0);
     while signs.wait(if LOG_PAGES * 3 / 4 < pages { SHORT_INTERVAL } else { INTERVAL }) {
         pages = checkpoint(&mut connection, path, deadline);
