@@ -9,7 +9,8 @@ mod values;
 
 pub use cases::velocity::any_decision;
 pub use harness::{Harness, Raw, approval};
-pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_merchant};
+pub use steps::{checkout, checkout_approval};
+pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_key, new_merchant};
 
 /// Runs one case on an empty store, on a runtime with several threads.
 pub fn run<C, F>(open: impl FnOnce() -> Harness, case: C)
@@ -126,6 +127,7 @@ macro_rules! all_cases {
                 an_order_that_is_taken_up_has_its_entry_in_the_audit_log
                 a_reference_is_shared_by_sessions_and_checkouts
                 a_repeat_of_a_checkout_is_known_by_its_key
+                a_checkout_that_is_written_already_is_done_unless_its_card_went
                 what_a_checkout_said_is_json
                 whoever_waits_for_a_payment_waits_for_what_follows_it
             }
@@ -157,6 +159,11 @@ macro_rules! all_cases {
             }
             batches {
                 payments_at_once_stay_apart
+                refunds_at_once_stay_apart
+            }
+            checkouts_at_once {
+                each_is_begun_whole_or_left_out
+                each_gets_the_answer_of_its_own_operation
             }
             append_only {
                 sequences_are_dense_and_in_the_order_of_the_changes

@@ -3,7 +3,7 @@
 use dropin_kernel::{MerchantId, OpId, RefundId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{OpState, Refund, RefundState, VoidPlan};
-use dropin_ports::{CheckoutRecord, OrderChanged, Payment, PrepareAuthorization, Settled, Settlement};
+use dropin_ports::{CheckoutRecord, OrderChanged, Payment, PrepareAuthorization, Settled, Settlement, StoredResponse};
 
 use crate::Harness;
 use crate::harness::{Asking, approval, capture, captured, outcome};
@@ -88,7 +88,7 @@ pub(crate) fn refunded(payment: &Payment, succeeded: bool, now: Timestamp) -> Se
 }
 
 /// A server-to-server checkout without a card.
-pub(crate) fn checkout(merchant: MerchantId, reference: &str, now: Timestamp) -> PrepareAuthorization {
+pub fn checkout(merchant: MerchantId, reference: &str, now: Timestamp) -> PrepareAuthorization {
     let order = checkout_order(merchant, reference, now);
     PrepareAuthorization {
         session: None,
@@ -104,4 +104,16 @@ pub(crate) fn checkout(merchant: MerchantId, reference: &str, now: Timestamp) ->
         audit: None,
         order,
     }
+}
+
+/// What follows from the approval of a checkout's authorization, told with `body` to whoever asked for it with a key.
+pub fn checkout_approval(prepare: &PrepareAuthorization, body: &str) -> Settlement {
+    let (order, now) = (&prepare.order, at(20));
+    let step = order.authorized(&order.total, false, at(604_800), posting(), now).unwrap();
+    let mut settlement = outcome(prepare.operation.id, OpState::Approved, now);
+    settlement.events = vec![order_event(&step.change.next, "ORDER_AUTHORIZED", now)];
+    settlement.history = vec![of_order(&step.change.next, "AUTHORIZED", now)];
+    settlement.answer = Some(StoredResponse { status: 200, etag: None, body: body.as_bytes().to_vec() });
+    (settlement.order, settlement.ledger) = (Some(step.change), step.ledger);
+    settlement
 }

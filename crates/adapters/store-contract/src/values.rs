@@ -16,8 +16,8 @@ use dropin_kernel::{
 use dropin_money::{Amount, Currency};
 use dropin_order::{BankDetails, NewOrder, Operation, Order, OrderParts};
 use dropin_ports::{
-    Acting, Actor, AuditSubject, NewAuditEntry, NewEvent, NewHistoryEntry, NewMerchant, NewSession, SealedCard,
-    StashEntry, StashFound, StashKey, StashSummary, Subject,
+    Acting, Actor, AuditSubject, KeyUse, NewAuditEntry, NewEvent, NewHistoryEntry, NewMerchant, NewSession, RequestKey,
+    SealedCard, StashEntry, StashFound, StashKey, StashSummary, Subject,
 };
 use dropin_rates::ExchangeRate;
 use dropin_session::{BillingChoice, SaleRate, SaleRateParts, Session, SessionParts, SessionTerms, SessionTermsParts};
@@ -366,6 +366,13 @@ pub(crate) fn authorization(order: &Order, now: Timestamp) -> Operation {
 
 pub(crate) fn posting() -> LedgerTransactionId {
     LedgerTransactionId::new(fresh())
+}
+
+/// A key that was never used before, of a request at the tenth second.
+pub fn new_key(merchant_id: MerchantId) -> KeyUse {
+    let mut digest = [0x6b; 32];
+    digest[..16].copy_from_slice(fresh().as_bytes());
+    KeyUse { key: RequestKey { merchant_id, digest }, fingerprint: [7; 32], at: at(10), until: at(999) }
 }
 
 /// An account with every field.

@@ -176,10 +176,9 @@ pub(crate) fn take_reference(connection: &mut AnyConnection, session: &Session) 
     take(connection, session.merchant_id, reference, Owner::Session(session.id))
 }
 
-/// Takes the reference of a server-to-server checkout for its Order; `false` when it is taken.
-pub(crate) fn take_checkout_reference(connection: &mut AnyConnection, order: &Order) -> Result<bool, Fault> {
-    let taken = take(connection, order.merchant_id, &order.merchant_reference, Owner::Checkout(order.id))?;
-    Ok(taken == Reference::Taken)
+/// Takes the reference of a server-to-server checkout for its Order, first come, first served.
+pub(crate) fn take_checkout_reference(connection: &mut AnyConnection, order: &Order) -> Result<Reference, Fault> {
+    take(connection, order.merchant_id, &order.merchant_reference, Owner::Checkout(order.id))
 }
 
 fn take(
@@ -216,7 +215,9 @@ fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Resu
     if !idempotency::store_response(connection, replacement.response.as_ref())? {
         return Ok(TxOutcome::Rollback(Replaced::KeyTaken));
     }
-    // The profile before the Session, since that refers to it. All of it is undone when the Session turns out to have changed.
+    // The reference before the Session, as the statement that prepares payments takes them, so that two never wait for each other; the profile too, since the
+    // Session refers to it. All of it is undone when the Session turns out to have changed.
+    let reference = take_reference(connection, next)?;
     insert_profile(connection, next, next.updated_at)?;
     let changed = diesel::update(session::table)
         .filter(session::id.eq(Id(next.id.uuid())))
@@ -228,7 +229,7 @@ fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Resu
     if changed == 0 {
         return Ok(TxOutcome::Rollback(Replaced::Stale));
     }
-    if take_reference(connection, next)? == Reference::Foreign {
+    if reference == Reference::Foreign {
         return Ok(TxOutcome::Rollback(Replaced::DuplicateReference));
     }
     append_only::append_history(connection, &replacement.history)?;

@@ -16,7 +16,7 @@ use crate::values::{at, edited, event, fresh, minor, of_order, of_session, posti
 const CARD: CardHash = CardHash([7; 32]);
 
 /// What follows when an attempt failed.
-fn failure(payment: &Payment, reason: FailureReason) -> Settlement {
+pub(super) fn failure(payment: &Payment, reason: FailureReason) -> Settlement {
     let now = at(20);
     let session = payment.session.as_ref().unwrap();
     let step = payment.order.refused(reason, now).unwrap();

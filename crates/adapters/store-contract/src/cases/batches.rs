@@ -2,23 +2,23 @@
 
 use std::sync::Arc;
 
-use dropin_kernel::MerchantId;
+use dropin_kernel::{MerchantId, RefundId};
 use dropin_order::{OpState, Operation, OrderState};
 use dropin_ports::{
     AttemptResult, AuthorizationPrepared, Changed, DeliveryResult, Payment, PrepareAuthorization, Settled, Settlement,
-    StashEntry,
+    StashEntry, StoreError,
 };
 use tokio::task::JoinHandle;
 
 use crate::Harness;
 use crate::harness::{approval, capture, captured, outcome};
-use crate::values::edit;
-use crate::values::{at, entry, event, of_order};
+use crate::steps::refunded;
+use crate::values::{at, edit, entry, event, fresh, of_order};
 
 /// How many pay at once.
 const PAYMENT_COUNT: usize = 48;
 
-async fn all<T>(tasks: Vec<JoinHandle<T>>) -> Vec<T> {
+pub(super) async fn all<T>(tasks: Vec<JoinHandle<T>>) -> Vec<T> {
     let mut results = vec![];
     for task in tasks {
         results.push(task.await.unwrap());
@@ -26,18 +26,18 @@ async fn all<T>(tasks: Vec<JoinHandle<T>>) -> Vec<T> {
     results
 }
 
-fn prepare(harness: &Harness, prepare: &PrepareAuthorization) -> JoinHandle<AuthorizationPrepared> {
+pub(super) fn prepare(harness: &Harness, prepare: &PrepareAuthorization) -> JoinHandle<AuthorizationPrepared> {
     let (payments, prepare) = (harness.payments.clone(), prepare.clone());
     tokio::spawn(async move { payments.prepare_authorization(prepare).await.unwrap() })
 }
 
-fn settle(harness: &Harness, settlement: &Settlement) -> JoinHandle<Settled> {
+pub(super) fn settle(harness: &Harness, settlement: &Settlement) -> JoinHandle<Settled> {
     let (payments, settlement) = (harness.payments.clone(), settlement.clone());
     tokio::spawn(async move { payments.settle(settlement).await.unwrap() })
 }
 
 /// A stash entry that is nobody else's.
-async fn stashed(harness: &Harness, merchant: MerchantId, number: usize) -> StashEntry {
+pub(super) async fn stashed(harness: &Harness, merchant: MerchantId, number: usize) -> StashEntry {
     let mut entry = entry(merchant, at(1_800));
     entry.sealed.bytes = number.to_be_bytes().to_vec();
     harness.stash.put_stash(entry.clone()).await.unwrap();
@@ -171,4 +171,32 @@ async fn deliver_while_capturing(harness: &Harness, captures: &[Payment]) {
     assert!(all(settling).await.iter().all(|settled| *settled == Settled::Done));
     assert_eq!(sent, 3 * captures.len(), "each once");
     assert_eq!(harness.next_due().await, None);
+}
+
+pub async fn refunds_at_once_stay_apart(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let mut settlements = vec![];
+    for number in 0..PAYMENT_COUNT / 4 {
+        let payment = harness.processed(merchant.id).await;
+        let begun = harness.refunding(&payment, "refund-1", None).await;
+        settlements.push(refunded(&begun, number % 3 != 0, at(50)));
+    }
+    // The last one is decided twice; and one of no refund in progress changes nothing.
+    let last = settlements.last().unwrap().clone();
+    let mut wrong = settlements[0].clone();
+    wrong.refund.as_mut().unwrap().id = RefundId::new(fresh());
+    let refused = harness.payments.settle(wrong).await;
+    assert!(matches!(refused, Err(StoreError::Refused(_))), "{refused:?}");
+    let results = all(settlements.iter().chain([&last]).map(|one| settle(&harness, one)).collect()).await;
+    let (again, first) = results.split_last().unwrap();
+    let mut both = [*again, *first.last().unwrap()];
+    both.sort_by_key(|settled| *settled != Settled::Done);
+    assert_eq!(both, [Settled::Done, Settled::AlreadySettled]);
+    assert!(first[..first.len() - 1].iter().all(|settled| *settled == Settled::Done), "{results:?}");
+    for settlement in &settlements {
+        let stored = harness.payment(settlement.operation).await;
+        assert_eq!((stored.operation.state, &stored.refund), (settlement.state, &settlement.refund));
+        assert_eq!(Some(&stored.order), settlement.order.as_ref().map(|change| &change.next));
+    }
+    assert_eq!(harness.count("ledger_unbalanced", "1 = 1"), 0);
 }

@@ -185,6 +185,26 @@ pub async fn a_repeat_of_a_checkout_is_known_by_its_key(harness: Arc<Harness>) {
     assert_eq!(["purchase_order", "merchant_reference"].map(|table| harness.count(table, "1 = 1")), [1; 2]);
 }
 
+pub async fn a_checkout_that_is_written_already_is_done_unless_its_card_went(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let written = ["merchant_reference", "checkout", "purchase_order", "processor_op", "history", "answer"];
+    let prepare = checkout(merchant.id, "checkout-1", at(10));
+    let prepare = PrepareAuthorization { key_use: Some(key_use(&prepare, 1)), ..prepare };
+    for _ in 0..3 {
+        // As after a connection that was lost with the answer.
+        let done = harness.payments.prepare_authorization(prepare.clone()).await.unwrap();
+        assert!(matches!(done, AuthorizationPrepared::Done(None)), "{done:?}");
+    }
+    assert_eq!(written.map(|table| harness.count(table, "1 = 1")), [1; 6]);
+    let stash = harness.stashed(merchant.id).await;
+    let prepare = checkout(merchant.id, "checkout-2", at(10));
+    let prepare = PrepareAuthorization { stash: Some(StashUse { key: stash.key, summary: VISA }), ..prepare };
+    let done = harness.payments.prepare_authorization(prepare.clone()).await.unwrap();
+    assert!(matches!(done, AuthorizationPrepared::Done(Some(_))), "{done:?}");
+    let again = harness.payments.prepare_authorization(prepare).await;
+    assert!(matches!(again, Err(StoreError::Refused(_))), "the card cannot be given a second time: {again:?}");
+}
+
 pub async fn what_a_checkout_said_is_json(harness: Arc<Harness>) {
     let (merchant, _) = harness.merchant().await;
     for document in ["", "hush", "{\"hush\": }"] {

@@ -11,6 +11,7 @@ pub mod back_office;
 pub mod backlog;
 pub mod batches;
 pub mod checkout;
+pub mod checkouts_at_once;
 pub mod contract;
 pub mod damage;
 pub mod discarding;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use dropin_ports::StoreError;
 use tempfile::TempDir;
 
-use super::{DeadlineTimer, Job, Kind, LogWriter, Queue, TxOutcome, run, serve_sqlite_reads, serve_sqlite_writes, spawn};
+use super::{
+    DeadlineTimer, Job, Kind, LogWriter, Queue, TxOutcome, run, serve_sqlite_reads, serve_sqlite_writes, spawn,
+};
 use crate::config::SERVICE_DEADLINE;
 use crate::connection::AnyConnection;
 use crate::fault::Fault;

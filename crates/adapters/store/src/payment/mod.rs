@@ -27,7 +27,7 @@ use crate::{append_only, audit_log, idempotency};
 pub(crate) use operation::tries;
 pub(crate) use order::apply as apply_order;
 pub(crate) use prepare::{EligiblePreparation, Preparation};
-pub(crate) use settle::{EligibleSettlement, Settling};
+pub(crate) use settle::{EligibleSettlement, Settling, next_awaited};
 
 #[async_trait]
 impl PaymentStore for Store {

@@ -179,13 +179,18 @@ fn promised(order: &Order) -> Option<i64> {
     order.capture_promised.as_ref().map(dropin_money::Amount::minor)
 }
 
+/// Whether what a server-to-server checkout said can be kept.
+pub(super) fn is_json(record: &CheckoutRecord) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(&record.document).is_ok()
+}
+
 /// Keeps what a server-to-server checkout said, beside its Order.
 pub(super) fn keep_checkout(
     connection: &mut AnyConnection,
     order: &Order,
     record: &CheckoutRecord,
 ) -> Result<(), Fault> {
-    if serde_json::from_str::<serde::de::IgnoredAny>(&record.document).is_err() {
+    if !is_json(record) {
         return Err(Fault::Refused("what a checkout said must be JSON".to_owned()));
     }
     let document = Document(record.document.clone());

@@ -3,16 +3,15 @@
 use std::collections::HashSet;
 
 use diesel::PgConnection;
-use dropin_kernel::Change;
 use dropin_order::{OpKind, Order, OrderParts};
 use dropin_ports::{AuthorizationPrepared, ContractUse, PrepareAuthorization};
-use dropin_session::{Session, SessionStateKind};
+use dropin_session::SessionStateKind;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
 use super::{operation, order};
-use crate::session::{apply_state, take_checkout_reference};
+use crate::session::{Reference, apply_state, take_checkout_reference};
 use crate::{audit_log, contract, idempotency, postgres, stash};
 
 /// No two open transfers of a merchant have the same reference.
@@ -21,13 +20,13 @@ const OPEN_TRANSFER: &str = "purchase_order_open_transfer_key";
 /// An authorization to be prepared.
 pub(crate) struct Preparation(pub(crate) PrepareAuthorization);
 
-/// One that the batched statement can prepare: it begins the payment of a Session. Anything else runs in a transaction of its own.
+/// One that the batched statement can prepare: it begins the payment of a Session, or a server-to-server checkout. Anything else (a contract, a
+/// bank transfer, an entry of the audit log) runs in a transaction of its own.
 #[derive(Clone, Copy)]
 pub(crate) struct EligiblePreparation<'a> {
     /// Its index in the batch.
     pub(crate) batch_index: usize,
     pub(crate) prepare: &'a PrepareAuthorization,
-    pub(crate) session: &'a Change<Session>,
 }
 
 impl Preparation {
@@ -45,18 +44,24 @@ impl Preparation {
             key_use,
             audit,
         } = &self.0;
-        let change = session.as_ref()?;
-        let pays = change.next.revision == change.expected.next()
-            && change.next.state.kind() == SessionStateKind::Processing
-            && change.next.state.order() == Some(order.id)
-            && change.next.merchant_id == order.merchant_id
-            && order.session_id == Some(change.next.id)
-            && order.attempt_id == change.next.state.attempt();
+        let pays = match session {
+            Some(change) => {
+                change.next.revision == change.expected.next()
+                    && change.next.state.kind() == SessionStateKind::Processing
+                    && change.next.state.order() == Some(order.id)
+                    && change.next.merchant_id == order.merchant_id
+                    && order.session_id == Some(change.next.id)
+                    && order.attempt_id == change.next.state.attempt()
+            }
+            None => order.session_id.is_none() && order.attempt_id.is_none(),
+        };
         let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id && operation.refund.is_none();
-        let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
-        let alone = checkout.is_none() && contract.is_none() && key_use.is_none() && audit.is_none();
-        let eligible = pays && asks && own && is_fresh(order) && alone;
-        eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0, session: change })
+        let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id)
+            && key_use.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
+        let stored = checkout.as_ref().is_none_or(order::is_json);
+        let alone = contract.is_none() && audit.is_none();
+        let eligible = pays && asks && own && stored && is_fresh(order) && alone;
+        eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0 })
     }
 }
 
@@ -84,7 +89,7 @@ fn is_fresh(order: &Order) -> bool {
         bank_details,
         voiding,
         capture_promised,
-        return_url,
+        return_url: _,
         failure,
         transfer_reference,
         transfer_page,
@@ -101,7 +106,7 @@ fn is_fresh(order: &Order) -> bool {
     ];
     moved.iter().all(|amount| amount.is_zero())
         && (expires_at.is_none() && page.is_none() && bank_details.is_none())
-        && (voiding.is_none() && capture_promised.is_none() && return_url.is_none() && failure.is_none())
+        && (voiding.is_none() && capture_promised.is_none() && failure.is_none())
         && (transfer_reference.is_none() && transfer_page.is_none())
         && (contract_id.is_none() && card.is_none() && last_four.is_none())
 }
@@ -115,11 +120,24 @@ fn prepare(
     if order.session_id != session.as_ref().map(|change| change.next.id) {
         return Err(Fault::Refused("an Order is made with its own Session, or without any".to_owned()));
     }
-    if session.is_none() && !take_checkout_reference(connection, order)? {
-        // A request that is repeated finds its own reference: then the key tells so.
-        let used = idempotency::is_key_used(connection, key_use.as_ref())?;
-        let found = if used { AuthorizationPrepared::KeyTaken } else { AuthorizationPrepared::DuplicateReference };
-        return Ok(TxOutcome::Rollback(found));
+    if session.is_none() {
+        match take_checkout_reference(connection, order)? {
+            Reference::Taken => {}
+            // All of it is written at once, so all of it is there: by a statement whose answer got lost.
+            Reference::Own if prepare.stash.is_none() => {
+                return Ok(TxOutcome::Commit(AuthorizationPrepared::Done(None)));
+            }
+            Reference::Own => {
+                return Err(Fault::Refused("the checkout is written, and its card went with that".to_owned()));
+            }
+            Reference::Foreign => {
+                // A request that is repeated finds its own reference: then the key tells so.
+                let used = idempotency::is_key_used(connection, key_use.as_ref())?;
+                let found =
+                    if used { AuthorizationPrepared::KeyTaken } else { AuthorizationPrepared::DuplicateReference };
+                return Ok(TxOutcome::Rollback(found));
+            }
+        }
     }
     // The Session before the contract: who comes too late must not hold the contract while it waits for the winner's Order, whose settlement takes the
     // contract last.
@@ -188,14 +206,18 @@ impl Work for Preparation {
 
 impl Batchable for Preparation {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
-        let (mut sessions, mut entries) = (HashSet::new(), HashSet::new());
+        let (mut sessions, mut entries, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
         let mut eligible: Vec<_> =
             all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
-        // Of several for the same Session or stash entry, the first stays in the batch; the others run alone and find that they are too late.
+        // Of several for the same Session, stash entry or key, the first stays in the batch; the others run alone and find that they are too late.
         eligible.retain(|one| {
-            let entry = one.prepare.stash.as_ref().map(|used| &used.key);
+            let PrepareAuthorization { session, stash, key_use, .. } = one.prepare;
+            let entry = stash.as_ref().map(|used| &used.key);
             let entry = entry.map(|key| (key.merchant_id, &key.stash_id, &key.fingerprint));
-            sessions.insert(one.session.next.id) && entry.is_none_or(|entry| entries.insert(entry))
+            let key = key_use.as_ref().map(|used| (used.key.merchant_id, used.key.digest));
+            session.as_ref().is_none_or(|change| sessions.insert(change.next.id))
+                && entry.is_none_or(|entry| entries.insert(entry))
+                && key.is_none_or(|key| keys.insert(key))
         });
         if eligible.is_empty() {
             return Ok(all.iter().map(|_| None).collect());

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use diesel::PgConnection;
-use dropin_kernel::Change;
+use dropin_kernel::{Change, OpId};
 use dropin_order::{Channel, Order, OrderParts};
 use dropin_ports::{Settled, Settlement};
 use dropin_store_runtime::connection::AnyConnection;
@@ -17,7 +17,8 @@ use crate::{append_only, audit_log, contract, idempotency, ledger, postgres};
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
 
-/// One that the batched statement can settle: it changes an Order, and perhaps its Session. Anything else runs in a transaction of its own.
+/// One that the batched statement can settle: it changes an Order, and perhaps its Session or a refund. Anything else (a contract, a refund that begins,
+/// an entry of the audit log) runs in a transaction of its own.
 #[derive(Clone, Copy)]
 pub(crate) struct EligibleSettlement<'a> {
     /// Its index in the batch.
@@ -42,7 +43,7 @@ impl Settling {
             ledger,
             events,
             history: _,
-            answer,
+            answer: _,
             now: _,
             audit,
         } = &self.0;
@@ -69,29 +70,26 @@ impl Settling {
             voiding,
             capture_promised,
             return_url: _,
-            failure,
+            failure: _,
             transfer_reference: _,
             transfer_page: _,
             contract_id: _,
             card: _,
             last_four: _,
         } = &*order.next;
-        // An attempt that fails changes more of its Session than the shared statement does.
-        let plain = failure.is_none() && bank_details.is_none() && voiding.is_none() && capture_promised.is_none();
+        let plain = bank_details.is_none() && voiding.is_none() && capture_promised.is_none();
         let counts_on = order.next.revision == order.expected.next()
             && session.as_ref().is_none_or(|change| change.next.revision == change.expected.next());
         let own = session.as_ref().is_none_or(|change| change.next.merchant_id == *merchant_id)
             && ledger.iter().all(|posted| posted.order_id == *id)
             && events.iter().all(|event| event.merchant_id == *merchant_id)
+            && refund.as_ref().is_none_or(|refund| refund.order_id == *id)
             && events.windows(2).all(|pair| pair[0].payment_id == pair[1].payment_id);
-        // Nobody waits for an answer with a key.
-        let unasked = contract.is_none()
-            && refund.is_none()
+        let alone = contract.is_none()
             && new_refund.is_none()
-            && answer.is_none()
             && audit.is_none()
-            && follow_up.as_ref().is_none_or(|next| next.channel == Channel::Nobody && next.refund.is_none());
-        (plain && counts_on && own && unasked).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
+            && follow_up.as_ref().is_none_or(|next| next.refund.is_none());
+        (plain && counts_on && own && alone).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
     }
 }
 
@@ -123,13 +121,17 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<TxO
     ledger::post(connection, &settlement.ledger)?;
     audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
     append_only::enqueue_events(connection, &settlement.events)?;
-    match (&settlement.answer, &settlement.follow_up) {
-        (None, Some(next)) if next.channel != Channel::Nobody => {
-            idempotency::pass_key_on(connection, settlement.operation, next.id)?;
-        }
-        (answer, _) => idempotency::complete(connection, settlement.operation, answer.as_ref())?,
+    match next_awaited(settlement) {
+        Some(next) => idempotency::pass_key_on(connection, settlement.operation, next)?,
+        None => idempotency::complete(connection, settlement.operation, settlement.answer.as_ref())?,
     }
     Ok(TxOutcome::Commit(Settled::Done))
+}
+
+/// The operation that follows, where whoever asked for this one with a key gets its answer.
+pub(crate) fn next_awaited(settlement: &Settlement) -> Option<OpId> {
+    let next = settlement.follow_up.as_ref().filter(|next| next.channel != Channel::Nobody)?;
+    settlement.answer.is_none().then_some(next.id)
 }
 
 /// Writes that a refund that had succeeded failed after all.

@@ -2,10 +2,9 @@ use std::collections::BTreeMap;
 
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
-use dropin_kernel::Change;
-use dropin_ports::SealedCard;
+use dropin_ports::{PrepareAuthorization, SealedCard};
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{rows, statement_about};
 
 use super::append_only::{Steps, step};
@@ -14,16 +13,17 @@ use crate::payment::EligiblePreparation;
 use crate::rows::StateColumns;
 
 rows! {
-    /// An Order that is begun, the Session that it pays and the stash entry that it uses up; `number` names it in the other rows.
+    /// An Order that is begun, the Session that it pays or what the checkout said, the key of the request, and the stash entry that it uses up; `number`
+    /// names it in the other rows.
     InputRows of InputRow<'a> as "input_row" {
         number: i64 => BigInt,
-        session_id: Id => SqlId,
+        session_id: Option<Id> => Nullable<SqlId>,
         merchant_id: Id => SqlId,
-        expected: i64 => BigInt,
-        session_revision: i64 => BigInt,
-        session_state: &'a str => Text,
+        expected: Option<i64> => Nullable<BigInt>,
+        session_revision: Option<i64> => Nullable<BigInt>,
+        session_state: Option<&'a str> => Nullable<Text>,
         attempt_id: Option<Id> => Nullable<SqlId>,
-        session_updated_at: Instant => SqlInstant,
+        session_updated_at: Option<Instant> => Nullable<SqlInstant>,
         order_id: Id => SqlId,
         reference: &'a str => Text,
         revision: i64 => BigInt,
@@ -36,8 +36,15 @@ rows! {
         payment_method: &'a str => Text,
         created_at: Instant => SqlInstant,
         updated_at: Instant => SqlInstant,
+        return_url: Option<&'a str> => Nullable<Text>,
+        checkout: Option<Document> => Nullable<SqlDocument>,
+        operation_id: Id => SqlId,
+        digest: Option<&'a [u8]> => Nullable<Binary>,
+        fingerprint: Option<&'a [u8]> => Nullable<Binary>,
+        key_from: Option<Instant> => Nullable<SqlInstant>,
+        key_until: Option<Instant> => Nullable<SqlInstant>,
         stash_id: Option<&'a str> => Nullable<Text>,
-        fingerprint: Option<&'a str> => Nullable<Text>,
+        browser: Option<&'a str> => Nullable<Text>,
         scheme: Option<&'a str> => Nullable<Text>,
         usable: Option<bool> => Nullable<Bool>,
         now: Instant => SqlInstant,
@@ -46,54 +53,74 @@ rows! {
 
 statement_about! {
     /// Begins Orders, and tells which by their numbers, each with the card that was stashed for it. One whose Session or stash entry is not as
-    /// it was when that was decided is left out; one that changes at the same moment fails the whole.
+    /// it was when that was decided, or whose reference or key was used before, is left out. A Session, an entry or a key that changes at the same moment
+    /// fails the whole.
     ///
-    /// Everybody takes the Session before the stash entry, which any number may ask for; Sessions in the order of their ids, and entries in
-    /// the order of their keys. Each part reads what the one before it returned, so that PostgreSQL keeps to that.
+    /// Everybody takes the reference first, then the Session, the key, and the stash entry last, which any number may ask for; references and keys in their
+    /// own order, Sessions in that of their ids, and entries in that of their keys. Each part reads what the one before it returned, so that PostgreSQL keeps
+    /// to that.
     Prepare<'a> { input_rows: InputRows<'a>, operations: NewOperations<'a>, steps: Steps<'a>, }
     "WITH input_row AS MATERIALIZED (SELECT * FROM ? \
     ), ready AS MATERIALIZED (SELECT * FROM input_row \
-        WHERE input_row.expected = (SELECT s.revision FROM session AS s WHERE s.id = input_row.session_id AND s.merchant_id = input_row.merchant_id) \
+        WHERE input_row.expected IS NOT DISTINCT FROM (SELECT s.revision FROM session AS s \
+                WHERE s.id = input_row.session_id AND s.merchant_id = input_row.merchant_id) \
+            AND (SELECT TRUE FROM answer AS a WHERE a.merchant_id = input_row.merchant_id AND a.digest = input_row.digest) IS NULL \
             AND (input_row.stash_id IS NULL OR (SELECT s.expires_at > input_row.now AND s.usable = input_row.usable \
                 AND s.scheme IS NOT DISTINCT FROM input_row.scheme FROM stash AS s WHERE s.merchant_id = input_row.merchant_id \
-                    AND s.stash_id = input_row.stash_id AND s.fingerprint = input_row.fingerprint)) \
+                    AND s.stash_id = input_row.stash_id AND s.fingerprint = input_row.browser)) \
+    ), taken AS ( \
+        INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) \
+        SELECT merchant_id, reference, 'CHECKOUT', order_id FROM ready WHERE session_id IS NULL \
+        ON CONFLICT DO NOTHING RETURNING owner_id \
+    ), owned AS MATERIALIZED (SELECT array_agg(owner_id) AS orders FROM taken \
+    ), granted AS MATERIALIZED (SELECT ready.* FROM owned, ready WHERE ready.session_id IS NOT NULL OR ready.order_id = ANY (owned.orders) \
     ), begun AS ( \
         INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, currency, \
             total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
-            auto_capture, payment_method, created_at, updated_at, attempt_id) \
+            auto_capture, payment_method, created_at, updated_at, attempt_id, return_url) \
         SELECT order_id, merchant_id, session_id, reference, revision, state, under_review, shown, currency, \
-            total, 0, 0, 0, 0, 0, auto_capture, payment_method, created_at, updated_at, attempt_id FROM ready RETURNING id \
+            total, 0, 0, 0, 0, 0, auto_capture, payment_method, created_at, updated_at, attempt_id, return_url FROM granted RETURNING id \
     ), so_far AS MATERIALIZED (SELECT count(*) AS begun FROM begun \
     ), moved AS ( \
-        UPDATE session AS s SET revision = ready.session_revision, state = ready.session_state, order_id = ready.order_id, \
-            attempt_id = ready.attempt_id, updated_at = ready.session_updated_at \
-        FROM so_far, ready WHERE s.id = ready.session_id AND s.merchant_id = ready.merchant_id AND s.revision = ready.expected \
-            AND so_far.begun > 0 RETURNING ready.* \
-    ), used AS MATERIALIZED (SELECT * FROM moved WHERE stash_id IS NOT NULL ORDER BY merchant_id, stash_id COLLATE \"C\", fingerprint COLLATE \"C\" \
+        UPDATE session AS s SET revision = granted.session_revision, state = granted.session_state, order_id = granted.order_id, \
+            attempt_id = granted.attempt_id, updated_at = granted.session_updated_at \
+        FROM so_far, granted WHERE s.id = granted.session_id AND s.merchant_id = granted.merchant_id AND s.revision = granted.expected \
+            AND so_far.begun > 0 RETURNING granted.number \
+    ), sessions AS MATERIALIZED (SELECT count(*) AS moved FROM moved \
+    ), keyed AS ( \
+        INSERT INTO answer (merchant_id, digest, fingerprint, operation_id, created_at, expires_at) \
+        SELECT granted.merchant_id, granted.digest, granted.fingerprint, granted.operation_id, granted.key_from, granted.key_until \
+        FROM sessions, granted WHERE granted.digest IS NOT NULL ORDER BY granted.merchant_id, granted.digest RETURNING operation_id \
+    ), keys AS MATERIALIZED (SELECT count(*) AS taken FROM keyed \
+    ), used AS MATERIALIZED (SELECT granted.* FROM keys, granted WHERE granted.stash_id IS NOT NULL \
+        ORDER BY granted.merchant_id, granted.stash_id COLLATE \"C\", granted.browser COLLATE \"C\" \
     ), card AS ( \
         DELETE FROM stash AS s USING used WHERE s.merchant_id = used.merchant_id AND s.stash_id = used.stash_id \
-            AND s.fingerprint = used.fingerprint AND s.expires_at > used.now AND s.usable = used.usable \
+            AND s.fingerprint = used.browser AND s.expires_at > used.now AND s.usable = used.usable \
             AND s.scheme IS NOT DISTINCT FROM used.scheme RETURNING used.number, s.key_id, s.ciphertext \
+    ), checkouts AS ( \
+        INSERT INTO checkout (order_id, merchant_id, document) SELECT order_id, merchant_id, checkout FROM granted WHERE checkout IS NOT NULL \
     ), operations AS ( \
         INSERT INTO processor_op \
-            (id, order_id, kind, state, currency, amount_minor, authorization_id, processor_id, channel, epoch, tries, due_at, created_at) \
-        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.processor, next.channel, \
-            next.epoch, next.tries, next.due_at, next.created_at \
-        FROM ? WHERE next.number = ANY ((SELECT array_agg(number) FROM ready)::bigint[]) \
+            (id, order_id, kind, state, currency, amount_minor, authorization_id, processor_reference, processor_id, channel, epoch, tries, \
+            due_at, created_at) \
+        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.reference, next.processor, \
+            next.channel, next.epoch, next.tries, next.due_at, next.created_at \
+        FROM ? WHERE next.number = ANY ((SELECT array_agg(number) FROM granted)::bigint[]) \
     ), new_history AS ( \
         INSERT INTO history \
             (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
         SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
             step.state_before, step.state_after, step.happened_at \
-        FROM ? WHERE step.number = ANY ((SELECT array_agg(number) FROM ready)::bigint[]) \
-    ) SELECT ready.number, card.key_id, card.ciphertext FROM ready LEFT JOIN card ON card.number = ready.number \
-    WHERE CASE WHEN (SELECT count(*) FROM moved) = (SELECT count(*) FROM ready) \
-        AND (SELECT count(*) FROM card) = (SELECT count(stash_id) FROM ready) THEN TRUE ELSE dropin_again() IS NULL END";
+        FROM ? WHERE step.number = ANY ((SELECT array_agg(number) FROM granted)::bigint[]) \
+    ) SELECT granted.number, card.key_id, card.ciphertext FROM granted LEFT JOIN card ON card.number = granted.number \
+    WHERE CASE WHEN (SELECT moved FROM sessions) = (SELECT count(session_id) FROM granted) \
+        AND (SELECT count(*) FROM card) = (SELECT count(stash_id) FROM granted) THEN TRUE ELSE dropin_again() IS NULL END";
     returns (BigInt, Nullable<Text>, Nullable<Binary>);
 }
 
 /// Prepares authorizations with one statement, which is its own transaction, of whatever is still as it was when that was decided, and tells
-/// the places of those, each with its card. No two may be of one Session or one stash entry.
+/// the places of those, each with its card. No two may be of one Session, one stash entry or one key.
 ///
 /// # Errors
 /// Nothing was written, unless the connection is lost.
@@ -102,7 +129,10 @@ pub(crate) fn prepare(
     mut all: Vec<EligiblePreparation<'_>>,
 ) -> Result<BTreeMap<usize, Option<SealedCard>>, Fault> {
     // In one order everywhere, so that two of these never wait for each other.
-    all.sort_unstable_by_key(|one| one.session.next.id);
+    all.sort_unstable_by_key(|one| {
+        let order = &one.prepare.order;
+        (order.session_id, order.merchant_id, order.merchant_reference.as_str())
+    });
     let numbered = || (1_i64..).zip(&all);
     let prepare = Prepare {
         input_rows: numbered().map(|(number, one)| input_row(number, one)).collect(),
@@ -122,18 +152,17 @@ pub(crate) fn prepare(
 }
 
 fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
-    let EligiblePreparation { prepare, session: Change { next: session, expected }, .. } = *one;
-    let (order, stash) = (&prepare.order, prepare.stash.as_ref());
-    let columns = StateColumns::new(session);
+    let PrepareAuthorization { session, order, checkout, operation, stash, now, key_use, .. } = one.prepare;
+    let columns = session.as_ref().map(|change| StateColumns::new(&change.next));
     InputRow {
         number,
-        session_id: Id(session.id.uuid()),
-        merchant_id: Id(session.merchant_id.uuid()),
-        expected: expected.number(),
-        session_revision: columns.revision,
-        session_state: columns.state,
-        attempt_id: columns.attempt_id,
-        session_updated_at: columns.updated_at,
+        session_id: order.session_id.map(|session| Id(session.uuid())),
+        merchant_id: Id(order.merchant_id.uuid()),
+        expected: session.as_ref().map(|change| change.expected.number()),
+        session_revision: columns.as_ref().map(|columns| columns.revision),
+        session_state: columns.as_ref().map(|columns| columns.state),
+        attempt_id: order.attempt_id.map(|attempt| Id(attempt.uuid())),
+        session_updated_at: columns.map(|columns| columns.updated_at),
         order_id: Id(order.id.uuid()),
         reference: &order.merchant_reference,
         revision: order.revision.number(),
@@ -146,10 +175,17 @@ fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
         payment_method: &order.payment_method,
         created_at: Instant(order.created_at),
         updated_at: Instant(order.updated_at),
-        stash_id: stash.map(|used| used.key.stash_id.as_str()),
-        fingerprint: stash.map(|used| used.key.fingerprint.as_str()),
-        scheme: stash.and_then(|used| used.summary.kind.method_id()),
-        usable: stash.map(|used| used.summary.usable),
-        now: Instant(prepare.now),
+        return_url: order.return_url.as_deref(),
+        checkout: checkout.as_ref().map(|record| Document(record.document.clone())),
+        operation_id: Id(operation.id.uuid()),
+        digest: key_use.as_ref().map(|used| used.key.digest.as_slice()),
+        fingerprint: key_use.as_ref().map(|used| used.fingerprint.as_slice()),
+        key_from: key_use.as_ref().map(|used| Instant(used.at)),
+        key_until: key_use.as_ref().map(|used| Instant(used.until)),
+        stash_id: stash.as_ref().map(|used| used.key.stash_id.as_str()),
+        browser: stash.as_ref().map(|used| used.key.fingerprint.as_str()),
+        scheme: stash.as_ref().and_then(|used| used.summary.kind.method_id()),
+        usable: stash.as_ref().map(|used| used.summary.usable),
+        now: Instant(*now),
     }
 }

@@ -1,9 +1,11 @@
 use std::collections::BTreeSet;
 
-use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
 use dropin_kernel::Change;
+use dropin_money::Amount;
+use dropin_order::FailureReason;
 use dropin_ports::NewEvent;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
@@ -13,11 +15,11 @@ use dropin_store_runtime::{rows, statement_about};
 use super::append_only::{Steps, step};
 use super::operation::{NewOperations, new_operation};
 use crate::ledger::{Postings, posting};
-use crate::payment::EligibleSettlement;
+use crate::payment::{EligibleSettlement, next_awaited};
 use crate::rows::StateColumns;
 
 rows! {
-    /// An operation's outcome, with what becomes of its Order and Session; `number` names it in the other rows.
+    /// An operation's outcome, with what becomes of its Order, Session and refund, and of the key that waits for it; `number` names it in the other rows.
     InputRows of InputRow<'a> as "input_row" {
         number: i64 => BigInt,
         operation_id: Id => SqlId,
@@ -38,16 +40,34 @@ rows! {
         updated_at: Instant => SqlInstant,
         expires_at: Option<Instant> => Nullable<SqlInstant>,
         page: Option<&'a str> => Nullable<Text>,
+        failure: Option<&'a str> => Nullable<Text>,
         card_hash: Option<&'a [u8]> => Nullable<Binary>,
         card_last_four: Option<String> => Nullable<Text>,
         session_id: Option<Id> => Nullable<SqlId>,
         session_expected: Option<i64> => Nullable<BigInt>,
         session_revision: Option<i64> => Nullable<BigInt>,
         session_state: Option<&'a str> => Nullable<Text>,
+        session_order_id: Option<Id> => Nullable<SqlId>,
+        attempt_id: Option<Id> => Nullable<SqlId>,
+        cancel_reason: Option<&'a str> => Nullable<Text>,
+        failure_reason: Option<&'a str> => Nullable<Text>,
         session_updated_at: Option<Instant> => Nullable<SqlInstant>,
+        attempts_failed: Option<i32> => Nullable<Integer>,
+        last_attempt_id: Option<Id> => Nullable<SqlId>,
+        last_failure: Option<&'a str> => Nullable<Text>,
+        refund_id: Option<Id> => Nullable<SqlId>,
+        refund_state: Option<&'a str> => Nullable<Text>,
+        refund_currency: Option<&'a str> => Nullable<Text>,
+        refund_minor: Option<i64> => Nullable<BigInt>,
+        refund_settlement: Option<i64> => Nullable<BigInt>,
+        refund_updated_at: Option<Instant> => Nullable<SqlInstant>,
         payment_id: Option<Id> => Nullable<SqlId>,
         event_count: i64 => BigInt,
         first_event_at: Option<Instant> => Nullable<SqlInstant>,
+        next_awaited: Option<Id> => Nullable<SqlId>,
+        status: Option<i32> => Nullable<Integer>,
+        etag: Option<&'a str> => Nullable<Text>,
+        body: Option<&'a [u8]> => Nullable<Binary>,
     }
 }
 
@@ -68,10 +88,11 @@ statement_about! {
     /// the same moment fails the whole, since what follows from it may be written by then.
     ///
     /// Everybody locks in this order: operations, Orders, Sessions, streams (by endpoint and stream); these each in the order of the Orders.
-    /// Each part reads what the one before it returned, so that PostgreSQL keeps to that.
+    /// Each part reads what the one before it returned, so that PostgreSQL keeps to that. A refund is changed by whoever has locked its Order, and the key of
+    /// an operation by whoever has locked that.
     ///
     /// CASE hides the open states from the planner: analyzed while few operations were open, it reads all open ones through the partial index
-    /// `processor_op_due` instead of one by its key.
+    /// `processor_op_due` instead of one by its key. Keys are found by a list and not by a join for the same reason: it would read all that wait.
     Settle<'a> {
         input_rows: InputRows<'a>,
         follow_ups: NewOperations<'a>,
@@ -87,6 +108,8 @@ statement_about! {
                 WHERE o.id = input_row.order_id AND o.merchant_id = input_row.merchant_id) \
             AND input_row.session_expected IS NOT DISTINCT FROM (SELECT s.revision FROM session AS s \
                 WHERE s.id = input_row.session_id AND s.merchant_id = input_row.merchant_id) \
+            AND (input_row.refund_id IS NULL OR (SELECT r.state = 'IN_PROGRESS' AND r.order_id = input_row.order_id \
+                AND r.currency = input_row.refund_currency FROM refund AS r WHERE r.id = input_row.refund_id)) \
     ), closed AS ( \
         UPDATE processor_op AS op SET state = ready.operation_state, due_at = ready.look_at \
         FROM ready WHERE op.id = ready.operation_id \
@@ -96,16 +119,23 @@ statement_about! {
             shown = closed.shown, authorized_minor = closed.authorized, captured_minor = closed.captured, \
             capture_pending_minor = closed.capture_pending, refunded_minor = closed.refunded, \
             refund_pending_minor = closed.refund_pending, updated_at = closed.updated_at, expires_at = closed.expires_at, \
-            page = closed.page, card_hash = closed.card_hash, card_last_four = closed.card_last_four, \
+            page = closed.page, failure = closed.failure, card_hash = closed.card_hash, card_last_four = closed.card_last_four, \
             bank_details = NULL, voiding = NULL, capture_promised_minor = NULL \
         FROM closed WHERE o.id = closed.order_id AND o.merchant_id = closed.merchant_id AND o.revision = closed.expected \
         RETURNING closed.* \
     ), moved AS ( \
-        UPDATE session AS s SET revision = changed.session_revision, state = changed.session_state, cancel_reason = NULL, \
-            failure_reason = NULL, updated_at = changed.session_updated_at \
+        UPDATE session AS s SET revision = changed.session_revision, state = changed.session_state, order_id = changed.session_order_id, \
+            attempt_id = changed.attempt_id, cancel_reason = changed.cancel_reason, failure_reason = changed.failure_reason, \
+            updated_at = changed.session_updated_at, attempts_failed = changed.attempts_failed, last_attempt_id = changed.last_attempt_id, \
+            last_failure = changed.last_failure \
         FROM changed WHERE s.id = changed.session_id AND s.merchant_id = changed.merchant_id \
             AND s.revision = changed.session_expected RETURNING changed.number \
-    ), done AS MATERIALIZED (SELECT array_agg(number) AS numbers, (SELECT count(*) FROM moved) AS moved FROM changed \
+    ), decided AS ( \
+        UPDATE refund AS r SET state = changed.refund_state, amount_minor = changed.refund_minor, settlement_minor = changed.refund_settlement, \
+            updated_at = changed.refund_updated_at \
+        FROM changed WHERE r.id = changed.refund_id AND r.state = 'IN_PROGRESS' RETURNING changed.number \
+    ), done AS MATERIALIZED (SELECT array_agg(number) AS numbers, (SELECT count(*) FROM moved) AS moved, \
+            (SELECT count(*) FROM decided) AS decided FROM changed \
     ), followed AS ( \
         INSERT INTO processor_op \
             (id, order_id, kind, state, currency, amount_minor, authorization_id, processor_reference, processor_id, channel, epoch, \
@@ -123,6 +153,12 @@ statement_about! {
             (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
         SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
             step.state_before, step.state_after, step.happened_at FROM done, ? WHERE step.number = ANY (done.numbers) \
+    ), answered AS ( \
+        UPDATE answer AS a SET (operation_id, status, etag, body) = ( \
+            SELECT coalesce(ready.next_awaited, ready.operation_id), ready.status, ready.etag, ready.body \
+            FROM ready WHERE ready.operation_id = a.operation_id) \
+        WHERE a.status IS NULL AND a.operation_id = ANY ((SELECT array_agg(ready.operation_id) FROM done, ready \
+            WHERE ready.number = ANY (done.numbers) AND (ready.next_awaited IS NOT NULL OR ready.status IS NOT NULL))::uuid[]) \
     ), so_far AS MATERIALIZED (SELECT ready.number, ready.payment_id, ready.merchant_id, ready.event_count, ready.first_event_at, \
             coalesce((SELECT e.sequence FROM outbox_event AS e WHERE e.payment_id = ready.payment_id \
                 ORDER BY e.sequence DESC LIMIT 1), 0) AS last \
@@ -142,7 +178,7 @@ statement_about! {
         due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
             THEN greatest(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END \
     ) SELECT unnest(CASE WHEN coalesce(cardinality(done.numbers), 0) = (SELECT count(*) FROM ready) \
-        AND done.moved = (SELECT count(session_id) FROM ready) THEN done.numbers ELSE dropin_again() END) FROM done";
+        AND done.moved = (SELECT count(session_id) FROM ready) AND done.decided = (SELECT count(refund_id) FROM ready) THEN done.numbers ELSE dropin_again() END) FROM done";
     returns BigInt;
 }
 
@@ -186,9 +222,9 @@ pub(crate) fn settle(
 
 fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
     let EligibleSettlement { settlement, order: Change { next, expected }, .. } = *one;
-    let session = settlement.session.as_ref();
+    let (session, refund) = (settlement.session.as_ref(), settlement.refund.as_ref());
     let columns = session.map(|change| StateColumns::new(&change.next));
-    let first = settlement.events.first();
+    let (first, answer) = (settlement.events.first(), settlement.answer.as_ref());
     InputRow {
         number,
         operation_id: Id(settlement.operation.uuid()),
@@ -209,16 +245,34 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
         updated_at: Instant(next.updated_at),
         expires_at: next.expires_at.map(Instant),
         page: next.page.as_deref(),
+        failure: next.failure.map(FailureReason::as_str),
         card_hash: next.card.as_ref().map(CardHash::as_bytes),
         card_last_four: next.last_four.map(|four| four.to_string()),
         session_id: session.map(|change| Id(change.next.id.uuid())),
         session_expected: session.map(|change| change.expected.number()),
         session_revision: columns.as_ref().map(|columns| columns.revision),
         session_state: columns.as_ref().map(|columns| columns.state),
-        session_updated_at: columns.map(|columns| columns.updated_at),
+        session_order_id: columns.as_ref().and_then(|columns| columns.order_id),
+        attempt_id: columns.as_ref().and_then(|columns| columns.attempt_id),
+        cancel_reason: columns.as_ref().and_then(|columns| columns.cancel_reason),
+        failure_reason: columns.as_ref().and_then(|columns| columns.failure_reason),
+        session_updated_at: columns.as_ref().map(|columns| columns.updated_at),
+        attempts_failed: columns.as_ref().map(|columns| columns.attempts_failed),
+        last_attempt_id: columns.as_ref().and_then(|columns| columns.last_attempt_id),
+        last_failure: columns.as_ref().and_then(|columns| columns.last_failure),
+        refund_id: refund.map(|refund| Id(refund.id.uuid())),
+        refund_state: refund.map(|refund| refund.state.as_str()),
+        refund_currency: refund.map(|refund| refund.amount.currency().code()),
+        refund_minor: refund.map(|refund| refund.amount.minor()),
+        refund_settlement: refund.and_then(|refund| refund.settlement.as_ref()).map(Amount::minor),
+        refund_updated_at: refund.map(|refund| Instant(refund.updated_at)),
         payment_id: first.map(|event| Id(event.payment_id.uuid())),
         event_count: (0..).zip(&settlement.events).map(|(ordinal, _)| ordinal + 1).last().unwrap_or(0),
         first_event_at: first.map(|event| Instant(event.at)),
+        next_awaited: next_awaited(settlement).map(|next| Id(next.uuid())),
+        status: answer.map(|answer| i32::from(answer.status)),
+        etag: answer.and_then(|answer| answer.etag.as_deref()),
+        body: answer.map(|answer| answer.body.as_slice()),
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 mod batches;
+mod checkouts;
 #[path = "../common/mod.rs"]
 mod common;
 mod deployment;
@@ -19,7 +20,7 @@ use common::RawPostgres;
 use common::postgres::{Database, Restricted};
 use dropin_ports::{AccessStore, Inserted, MerchantInserted, SessionStore, StoreError, StoreHealth};
 use dropin_store::{OpenError, ReplaceError, Role, Store, StoreConfig};
-use dropin_store_contract::{Harness, Raw, insertable, new_merchant};
+use dropin_store_contract::{Harness, Raw, fresh, insertable, new_merchant};
 
 /// All cases pass for a role that may do only what `dropin grants` grants.
 fn open() -> Harness {
@@ -184,7 +185,7 @@ async fn a_new_connection_uses_the_user_of_now() {
     assert_eq!(store.ready().await, Ok(()));
     let (scheme, rest) = database.url().split_once("://").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     let (user, place) = rest.rsplit_once('@').map_or(("", rest.as_str()), |(user, place)| (user, place));
-    let role = format!("next_{}", uuid::Uuid::new_v4().simple());
+    let role = format!("next_{}", fresh().simple());
     let address = store.address().unwrap();
     let next = format!("{scheme}://{role}:next@{place}");
     let refused = address.replace_if_it_connects(&next).unwrap_err();

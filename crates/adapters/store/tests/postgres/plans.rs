@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dropin_kernel::{MerchantId, Timestamp};
+use dropin_kernel::{MerchantId, OpId, Timestamp};
+use dropin_order::Channel;
 use dropin_ports::{
-    AccessStore, AttemptRecord, AttemptResult, BackOfficeStore, Delivery, DeliveryResult, MerchantInserted,
-    OrderSearch, OutboxStore, PaymentStore, ScreeningStore, SearchBounds, SearchFilter, Settled,
+    AccessStore, AttemptRecord, AttemptResult, AuthorizationPrepared, BackOfficeStore, Delivery, DeliveryResult,
+    MerchantInserted, OrderSearch, OutboxStore, PaymentStore, ScreeningStore, SearchBounds, SearchFilter, Settled,
 };
 use dropin_store::Store;
-use dropin_store_contract::{Harness, Raw, any_decision, approval, fresh, new_merchant};
+use dropin_store_contract::{Harness, Raw, any_decision, approval, checkout_approval, fresh, new_merchant};
 
+use super::checkouts::keyed;
 use super::common::RawPostgres;
 use super::common::postgres::Database;
 use super::common::screening::new_try;
@@ -75,6 +77,55 @@ async fn settling_does_not_read_the_other_open_operations() {
     let read = "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'processor_op_due'";
     let read = counted(&database, &store, read);
     assert!(read < UNRELATED_ROWS, "{read} entries of processor_op_due were read to settle {RUNS} payments");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkout_reads_no_keys_and_references_of_others() {
+    let (database, store) = migrated();
+    let (url, database) = (database.url(), Arc::new(database));
+    let harness = Harness::new(store.clone(), RawPostgres::open(&url), database.clone());
+    let tables = ["answer", "merchant_reference", "checkout", "purchase_order", "processor_op"];
+    let analyze = || harness.raw.execute(&format!("ANALYZE {}", tables.join(", "))).unwrap();
+    tables.iter().for_each(|table| freeze_statistics(&*harness.raw, table));
+    let (merchant, _) = harness.merchant().await;
+    let pay = async || {
+        for number in 0..RUNS {
+            let prepare = keyed(merchant.id);
+            let prepared = store.prepare_authorization(prepare.clone()).await.unwrap();
+            assert!(matches!(prepared, AuthorizationPrepared::Done(None)), "{prepared:?}");
+            let mut approval = checkout_approval(&prepare, "{}");
+            if number % 2 == 0 {
+                // Its capture is awaited.
+                let (operation, now) = (&prepare.operation, prepare.now);
+                let capture = operation.capture(OpId::new(fresh()), operation.amount, now, now);
+                approval.follow_up = Some(capture.through(Channel::CheckoutPayment));
+                approval.answer = None;
+            }
+            assert_eq!(store.settle(approval).await, Ok(Settled::Done));
+        }
+    };
+    analyze();
+    pay().await;
+    analyze();
+    pay().await;
+    // Their operations do not matter here.
+    harness.raw.execute("SET session_replication_role = replica").unwrap();
+    for add in [
+        "INSERT INTO answer (merchant_id, digest, fingerprint, operation_id, created_at, expires_at) \
+         SELECT merchant_id, sha256(n::text::bytea), fingerprint, gen_random_uuid(), created_at, expires_at \
+         FROM (SELECT * FROM answer LIMIT 1) AS one, generate_series(1, {rows}) AS n",
+        "INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) \
+         SELECT merchant_id, 'order-' || n, 'CHECKOUT', gen_random_uuid() \
+         FROM (SELECT * FROM merchant_reference LIMIT 1) AS one, generate_series(1, {rows}) AS n",
+    ] {
+        harness.raw.execute(&add.replace("{rows}", &UNRELATED_ROWS.to_string())).unwrap();
+    }
+    harness.raw.execute("SET session_replication_role = origin").unwrap();
+    pay().await;
+    let read = "(SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname IN ('answer', 'merchant_reference')) \
+        + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('answer', 'merchant_reference'))";
+    let read = counted(&database, &store, &format!("SELECT ({read})::bigint"));
+    assert!(read < UNRELATED_ROWS, "{read} rows were read for {} checkouts", 3 * RUNS);
 }
 
 #[tokio::test(flavor = "multi_thread")]
