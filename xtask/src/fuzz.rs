@@ -1,17 +1,17 @@
 //! `cargo xtask fuzz-api`: schemathesis against a running all-in-one, by the documents that it serves.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
-use crate::command::{captured, cargo, finished, target_folder, workspace_root};
+use crate::command::{cargo, finished, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 use crate::programs::{Build, Credentials, Program, Programs, answers, free_address};
-use crate::test::install::Lock;
+use crate::python::{PythonProgram, Requirements};
 
 /// Service, where the all-in-one mounts it, and where its document is below that.
 const SERVICES: [(&str, &str, &str); 4] = [
@@ -48,7 +48,8 @@ impl Options {
 }
 
 pub(crate) fn task(options: &Options) -> Outcome<()> {
-    let tool = install()?;
+    SCHEMATHESIS.install()?;
+    let tool = SCHEMATHESIS.program("st");
     // The very build of the tests: for one package alone cargo chooses other features, and compiles half of everything again.
     finished(cargo().args(["build", "--workspace", "--all-targets"]))?;
     let service = Service::start()?;
@@ -97,36 +98,12 @@ fn schemathesis(tool: &Path, service: &Service, (prefix, below): (&str, &str), o
     command
 }
 
-/// The versions of schemathesis and what it needs.
-pub(crate) fn lock() -> Lock {
-    let installed = environment().join("installed-requirements.txt");
-    Lock { committed: workspace_root().join("xtask/fuzz/requirements.txt"), installed }
-}
-
-/// The Python that schemathesis is installed for.
-pub(crate) fn python() -> PathBuf {
-    environment().join("bin/python")
-}
-
-/// The virtual environment that schemathesis is installed into.
-fn environment() -> PathBuf {
-    target_folder().join("schemathesis/venv")
-}
-
-/// Lays schemathesis and what it needs, in the versions of requirements.txt, into a virtual environment below target/; its program.
-pub(crate) fn install() -> Outcome<PathBuf> {
-    let (folder, lock) = (environment(), lock());
-    let program = folder.join("bin/st");
-    if lock.is_installed() {
-        return Ok(program);
-    }
-    println!("installing schemathesis into {}", folder.display());
-    captured(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder))?;
-    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
-    captured(Command::new(python()).args(pip).arg(&lock.committed))?;
-    lock.mark_installed()?;
-    Ok(program)
-}
+/// schemathesis and what it needs.
+pub(crate) const SCHEMATHESIS: PythonProgram = PythonProgram {
+    name: "schemathesis",
+    folder: "schemathesis",
+    requirements: &[Requirements { file: "xtask/fuzz/requirements.txt", options: &[] }],
+};
 
 /// The all-in-one with data of its own, and a merchant.
 struct Service {

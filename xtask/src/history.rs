@@ -22,7 +22,7 @@ fn folder() -> PathBuf {
 
 /// Lays `eurofxref-hist.zip` and the `eurofxref-hist.csv` in it into `target/rate-history`, with the Python of schemathesis.
 pub(crate) fn install() -> Outcome<()> {
-    let (folder, lock, python) = (folder(), lock(), &fuzz::python());
+    let (folder, lock, python) = (folder(), lock(), &fuzz::SCHEMATHESIS.program("python"));
     if lock.is_installed() {
         return Ok(());
     }

@@ -15,6 +15,7 @@ mod package;
 mod postgres;
 mod processes;
 mod programs;
+mod python;
 mod supply;
 mod test;
 mod torture;

@@ -26,8 +26,8 @@ use actix_web::web;
 use dropin_http::Flows;
 use dropin_kernel::ProcessorId;
 use dropin_ports::{
-    AccessStore, ActivityStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource, RateStore,
-    ScreeningStore, SessionStore, WebhookSender,
+    AccessStore, ActivityStore, AuditLog, AuditStore, BackOfficeStore, BacklogStore, Clock, IdSource,
+    ProcessorAccountStore, RateStore, ScreeningStore, SessionStore, WebhookSender,
 };
 use dropin_usecases::access::Merchants;
 use dropin_usecases::audit::Audit;
@@ -62,6 +62,8 @@ pub struct PanelDeps {
     pub disputes: Disputes,
     /// The names of the deployment's processors, the main one first.
     pub processors: Arc<[ProcessorId]>,
+    /// Accounts that merchants have of their own at processors.
+    pub processor_accounts: Arc<dyn ProcessorAccountStore>,
     /// Notifications.
     pub notifications: Notifications,
     /// Merchants' accounts.

@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use actix_web::http::{Method, StatusCode};
 use admin_panel::{Access, ROUTES};
 use common::{PASSWORD, World, request, session_of};
+use dropin_access::SealedSecret;
 use dropin_access::operator::{ActionReach, OperatorRole, OperatorScope, PanelAction};
-use dropin_ports::{AuditLog, AuditQuery, AuditScope};
+use dropin_ports::{AuditLog, AuditQuery, AuditScope, ProcessorAccount, ProcessorAccountPut};
+use dropin_store_contract::audited;
 use dropin_usecases::operators::Operators;
 use serde_json::{Value, json};
 
@@ -443,4 +445,24 @@ async fn payments_are_routed_by_those_of_the_whole_deployment_alone() {
     assert!(seen.contains("stripe-us currencies=USD") && !seen.contains("processor_rules"), "{seen}");
     assert_eq!(set(&owner, "").await.status, StatusCode::SEE_OTHER);
     assert!(world.deps.access.find_merchant(world.ana).await.unwrap().unwrap().processors.rules().is_empty());
+    // An account of the merchant's own is shown, and rules may name it; another merchant's may not.
+    for (merchant, name) in [(world.ana, "stripe-us.ana"), (world.bob, "stripe-us.bob")] {
+        let account = ProcessorAccount {
+            id: world.deps.ids.random(),
+            merchant_id: merchant,
+            processor: name.parse().unwrap(),
+            account: format!("acct_of_{name}"),
+            has_events: false,
+            sealed: SealedSecret(b"what is sealed".to_vec()),
+            set_at: world.deps.clock.now(),
+            removed_at: None,
+        };
+        let put = world.deps.processor_accounts.put_processor_account(account, 9, audited()).await;
+        assert_eq!(put, Ok(ProcessorAccountPut::Done));
+    }
+    let seen = world.get(Some(&of_ana), &settings).await.text;
+    assert!(seen.contains("acct_of_stripe-us.ana") && !seen.contains("stripe-us.bob"), "{seen}");
+    assert!(!seen.contains("what is sealed"));
+    assert_eq!(set(&owner, "stripe-us.bob").await.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(set(&owner, "stripe-us.ana").await.status, StatusCode::SEE_OTHER);
 }

@@ -120,8 +120,8 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         flows: context.flows.clone(),
         url_policy: context.mode.url_policy(),
         wallets: wallet_sessions(context, &settings.wallet, secrets.clone(), asset_origin)?,
-        disputes: disputes(context, processor.disputes(), secrets.clone()),
-        events: Arc::new(events),
+        disputes: disputes(context, processor.clone(), secrets.clone()),
+        events: Arc::new(events.with_accounts(&processor)),
         methods: MethodLists {
             merchants: merchants.clone(),
             catalogue,

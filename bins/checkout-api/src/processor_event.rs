@@ -19,7 +19,8 @@ async fn receive(
     let processor = request.match_info().get("ProcessorId").unwrap_or_default();
     let signature = request.headers().get(SIGNATURE_HEADER).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let payments = &deps.checkouts.payments;
-    let (processor, hints) = deps.events.read(processor, signature, &body, payments.clock.now()).map_err(|error| {
+    let read = deps.events.read(processor, signature, &body, payments.clock.now()).await;
+    let (processor, hints) = read.map_err(|error| {
         let code = match error {
             ProcessorEventError::Unknown => ErrorCode::NotFound,
             ProcessorEventError::Refused(_) => ErrorCode::InvalidRequest,
@@ -30,7 +31,7 @@ async fn receive(
     let (payments, operations) = (payments.clone(), hints.operations);
     deps.flows.run(async move { payments.look_at_refunds(&operations).await }).await??;
     if let Some(reference) = hints.dispute {
-        deps.disputes.look_soon(processor, &reference).await?;
+        deps.disputes.look_soon(&processor, &reference).await?;
     }
     Ok(HttpResponse::Ok().finish())
 }

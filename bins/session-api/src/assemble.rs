@@ -40,7 +40,7 @@ pub async fn assemble(context: &Context, settings: SessionApiArgs) -> Result<Par
         answers: context.answers(),
         payments: payments(context, processor.clone(), catalogue.into(), None).await,
         contracts: context.contracts(),
-        disputes: disputes(context, processor.disputes(), secrets.clone()),
+        disputes: disputes(context, processor.clone(), secrets.clone()),
         flows: context.flows.clone(),
     };
     let docs = settings.docs.shown(context.mode);

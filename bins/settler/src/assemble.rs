@@ -60,7 +60,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         clock: context.clock.clone(),
         facts: settings.retention.screening_retention.0,
     };
-    let disputes = disputes(context, processor.disputes(), secrets.clone());
+    let disputes = disputes(context, processor.clone(), secrets.clone());
     let deps = SettlerDeps {
         payments,
         contracts: context.contracts(),
@@ -71,6 +71,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         screening,
         rates: rates.clone(),
         sealing: sealing.clone(),
+        accounts: context.store.clone(),
         poll: POLL,
     };
     let open = OpenWork { payments: context.store.clone(), audit: context.store.clone(), clock: context.clock.clone() };

@@ -7,6 +7,7 @@ mod rate_source;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_ports::ProcessorAccountStore;
 use dropin_usecases::audit_log::Sealing;
 use dropin_usecases::contracts::{Contracts, CredentialDeletions};
 use dropin_usecases::disputes::Disputes;
@@ -28,6 +29,8 @@ const MAX_PURGE_ROWS: u32 = 1_000;
 const MAX_SCREENING_ROWS: u32 = 200;
 /// Entries of the audit log sealed in one transaction.
 const MAX_SEALED_ENTRIES: u32 = 256;
+/// How long the key of a removed account is kept: longer than any payment takes that chose the account before, to be written down.
+const REMOVED_ACCOUNT_LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// Operations looked after at the same time.
 const MAX_CONCURRENT_OPERATIONS: usize = 256;
 
@@ -55,6 +58,8 @@ pub struct SettlerDeps {
     pub rates: Option<RateRefresher>,
     /// Entries of the audit log that wait for their seal.
     pub sealing: Arc<Sealing>,
+    /// Accounts that merchants have of their own at processors.
+    pub accounts: Arc<dyn ProcessorAccountStore>,
     /// How often to look for due work.
     pub poll: Duration,
 }
@@ -71,7 +76,20 @@ pub async fn run(deps: SettlerDeps, mut stop: watch::Receiver<bool>) {
     let seals = seals(&deps, stop.clone());
     let (disputes, dispute_answers) = (disputes(&deps, stop.clone()), dispute_answers(&deps, stop.clone()));
     log::info!("settler: looking for due work every {} ms", deps.poll.as_millis());
-    tokio::join!(operations, sessions, orders, answers, screening, rates, contracts, seals, disputes, dispute_answers);
+    let accounts = accounts(&deps, stop.clone());
+    tokio::join!(
+        operations,
+        sessions,
+        orders,
+        answers,
+        screening,
+        rates,
+        contracts,
+        seals,
+        disputes,
+        dispute_answers,
+        accounts
+    );
     // The loops end with the signal; a closed channel means that whoever started us is gone.
     drop(stop.wait_for(|stopping| *stopping).await);
 }
@@ -213,6 +231,21 @@ async fn seals(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
         if !more {
             pause(deps.poll, &mut stop).await;
         }
+    }
+}
+
+/// Deletes the keys of accounts that were removed an hour ago, once nothing needs them.
+async fn accounts(deps: &SettlerDeps, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        let removed_before = deps.payments.clock.now().minus(REMOVED_ACCOUNT_LIFETIME);
+        match deps.accounts.purge_processor_accounts(removed_before).await {
+            Ok(0) => {}
+            Ok(purged) => log::info!("settler: deleted the keys of {purged} accounts that merchants had at processors"),
+            Err(error) => {
+                log::warn!(error:% = error; "settler: cannot delete the keys of removed accounts; trying again")
+            }
+        }
+        pause(deps.poll * 240, &mut stop).await;
     }
 }
 

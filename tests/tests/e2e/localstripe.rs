@@ -1,7 +1,7 @@
 //! A deployment whose processor is localstripe: a stand-in for Stripe that others wrote, behind a proxy of ours for what it lacks.
 
 #[path = "../../../crates/adapters/processor-stripe/tests/stripe/localstripe.rs"]
-mod proxied;
+pub(crate) mod proxied;
 
 use std::time::Duration;
 
@@ -46,6 +46,53 @@ async fn card_payments_at_localstripe(topology: Topology) {
     assert_eq!((&report["Clean"], &report["Orders"], &report["OpenOperations"]), (&json!(true), &json!(4), &json!(0)));
     assert_eq!(report["JournalEntries"], 5, "four payments and a refund: {report}");
     world.finish_at_another_processor().await;
+}
+
+/// A merchant's payments go to an account of its own at localstripe, by the keys that it has one after the other.
+async fn an_account_of_its_own_at_localstripe(topology: Topology) {
+    let (key, url) = (KeyFile::new(proxied::KEY), format!("http://{}", proxied::start().await));
+    let key = key.path.display().to_string();
+    let settings = [("PROCESSOR", "stripe"), ("PROCESSOR_URL", &url), ("PROCESSOR_KEY_FILE", &key)];
+    let world = World::start_with(topology, &settings).await;
+    let set = |key: &str| {
+        let file = KeyFile::new(key);
+        let file = file.path.display().to_string();
+        let line = ["merchant", "credentials", "set", &world.merchant.id, "stripe.ana", "--key-file", &file];
+        let said = world.programs.dropin_command(&line).envs(settings.iter().copied()).output().unwrap();
+        (said.status.success(), String::from_utf8_lossy(&said.stderr).into_owned())
+    };
+    assert_eq!(set("sk_test_own_ana_1").0, true);
+    let rule = ["merchant", "processor", "set", &world.merchant.id, "--rule", "stripe.ana"];
+    let said = world.programs.dropin_command(&rule).envs(settings.iter().copied()).output().unwrap();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let paid = world.authorized(cards::VISA).await;
+    assert!(!set("sk_test_own_bo_1").0);
+    assert_eq!(set("sk_test_own_ana_2").0, true);
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let captured = world.merchant.capture(&paid.order, None).await;
+    assert_eq!(captured.status, 200, "{}", captured.text());
+    let refund = world.merchant.refund(&paid.order, "all", None).await;
+    assert_eq!((refund.status, &refund.json()["State"]), (201, &json!("SUCCEEDED")), "{}", refund.text());
+    // The deployment's own key knows nothing of it.
+    let client = awc::Client::default();
+    for (key, count) in [(proxied::KEY, 0), ("sk_test_own_ana_2", 1)] {
+        let list = client.get(format!("{url}/v1/payment_intents?limit=10")).bearer_auth(key);
+        let list = list.insert_header(("Stripe-Version", dropin_processor_stripe::API_VERSION));
+        let listed: Value = list.send().await.unwrap().json().await.unwrap();
+        assert_eq!(listed["data"].as_array().map(Vec::len), Some(count), "{listed}");
+    }
+    world.finish_at_another_processor().await;
+}
+
+#[actix_web::test]
+async fn an_account_of_its_own_at_localstripe_by_all_in_one_on_sqlite() {
+    an_account_of_its_own_at_localstripe(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn an_account_of_its_own_at_localstripe_by_every_program_on_postgresql() {
+    an_account_of_its_own_at_localstripe(Topology::Split).await;
 }
 
 /// What `dropin ledger verify` says of our books and localstripe's lists, once nothing is open.

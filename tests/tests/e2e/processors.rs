@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::contracts::{opened, to_charge};
 use crate::stripe::stand_in::{KEY, StandIn};
-use crate::stripe::{KeyFile, key_was_read};
+use crate::stripe::{KeyFile, key_was_read, send_event};
 use crate::{AUTHORIZED, PAID};
 
 /// A deployment whose file names the stand-in as `acquirer`.
@@ -117,4 +117,96 @@ async fn each_payment_stays_with_its_processor_by_all_in_one_on_sqlite() {
 #[actix_web::test]
 async fn each_payment_stays_with_its_processor_by_every_program_on_postgresql() {
     each_payment_stays_with_its_processor(Topology::Split).await;
+}
+
+/// A merchant's payments go to the account that it has of its own, and stay there: also when its key is replaced, and when no rule names it any more.
+async fn a_merchant_is_paid_into_its_own_account(topology: Topology) {
+    let deployment = Deployment::start(topology).await;
+    let (world, id) = (&deployment.world, deployment.world.merchant.id.as_str());
+    let command = |line: &str, name: &str, key: Option<&KeyFile>| {
+        let key = key.map(|key| key.path.display().to_string());
+        let words: Vec<_> = line.split(' ').map(str::to_owned).collect();
+        let more = key.map(|key| ["--key-file".to_owned(), key]).into_iter().flatten();
+        let file =
+            ["--processors".to_owned(), deployment.file.clone(), "merchant".to_owned(), "credentials".to_owned()];
+        let name = (!name.is_empty()).then(|| name.to_owned());
+        let all: Vec<String> = file.into_iter().chain(words).chain([id.to_owned()]).chain(name).chain(more).collect();
+        world.programs.try_dropin(&all.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let set = |name: &str, key: &str| command("set", name, Some(&KeyFile::new(key)));
+    for (name, key, why) in [
+        ("acquirer", "sk_test_own_ana_1", "is a processor's name"),
+        ("sandbox.ana", "sk_test_own_ana_1", "which is a sandbox processor"),
+        ("gone.ana", "sk_test_own_ana_1", "no processor gone"),
+        ("acquirer.ana", "sk_test_own_ana_revoked", "does not accept the key"),
+        ("acquirer.ana", "sk_live_own_ana_1", "sk_test_"),
+        ("acquirer.ana", "two words", "in one line"),
+    ] {
+        let refused = set(name, key).unwrap_err();
+        assert!(refused.contains(why) && !refused.contains(key), "{refused}");
+    }
+    set("acquirer.ana", "sk_test_own_ana_1").unwrap();
+    let other = set("acquirer.ana", "sk_test_own_bo_1").unwrap_err();
+    assert!(other.contains("another account"), "{other}");
+    let twice = set("acquirer.again", "sk_test_own_ana_1").unwrap_err();
+    assert!(twice.contains("another name"), "{twice}");
+    let listed = command("list --json", "", None).unwrap();
+    assert!(listed.contains("\"acct_ana\"") && !listed.contains("sk_test"), "{listed}");
+    let doctor = ["--processors", &deployment.file, "doctor", "--json"];
+    let said = world.programs.dropin_command(&doctor).output().unwrap().stdout;
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert!(said.contains("acquirer.ana can be asked"), "{said}");
+    deployment.route(&["acquirer.ana"], false).await;
+    let paid = world.paid(cards::VISA, json!({})).await;
+    let held = world.authorized(cards::VISA).await;
+    let contract = opened(world, cards::VISA, json!({})).await;
+    // The books of the account, and not those of the deployment's own.
+    let compared = |of: &str| {
+        let span = ["--from", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z", "--json"];
+        let line = [&["--processors", &deployment.file, "ledger", "verify", "--of", of], &span[..]].concat();
+        serde_json::from_str::<Value>(&world.programs.run_dropin(&line)).unwrap()
+    };
+    until("everything is written down", Duration::from_secs(10), async || {
+        let report = compared("acquirer.ana");
+        assert_eq!((&report["Clean"], &report["Orders"]), (&json!(true), &json!(3)), "{report}");
+        (report["OpenOperations"] == 0).then_some(())
+    })
+    .await;
+    assert_eq!(compared("acquirer")["Orders"], 0);
+    // Another key of the same account.
+    set("acquirer.ana", "sk_test_own_ana_2").unwrap();
+    deployment.route(&[], true).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let refund = world.merchant.refund(&paid.order, "all", None).await;
+    assert_eq!((refund.status, &refund.json()["State"]), (201, &json!("SUCCEEDED")), "{}", refund.text());
+    let captured = world.merchant.capture(&held.order, None).await;
+    assert_eq!(captured.status, 200, "{}", captured.text());
+    world.receiver.expect(&held.session, &PAID).await;
+    assert_eq!(charge(world, &contract).await["Captured"], true);
+    for (name, secret, status) in
+        [("acquirer.ana", "whsec_any", 404), ("acquirer.bo", "whsec_any", 404), ("acquirer.ana.x", "whsec_any", 404)]
+    {
+        assert_eq!(send_event(world, name, secret, 0, &json!({"id": "ch_1"})).await, status, "{name}");
+    }
+    // Money of it may still be given back.
+    let refused = command("remove", "acquirer.ana", None).unwrap_err();
+    assert!(refused.contains("2 Orders are open") || refused.contains("3 Orders are open"), "{refused}");
+    set("acquirer.spare", "sk_test_own_spare_1").unwrap();
+    deployment.route(&["acquirer.spare"], false).await;
+    let named = command("remove", "acquirer.spare", None).unwrap_err();
+    assert!(named.contains("a rule of the merchant's names"), "{named}");
+    deployment.route(&[], true).await;
+    command("remove", "acquirer.spare", None).unwrap();
+    assert!(!command("list", "", None).unwrap().contains("spare"));
+    deployment.world.finish_at_another_processor().await;
+}
+
+#[actix_web::test]
+async fn a_merchant_is_paid_into_its_own_account_by_all_in_one_on_sqlite() {
+    a_merchant_is_paid_into_its_own_account(Topology::AllInOne).await;
+}
+
+#[actix_web::test]
+async fn a_merchant_is_paid_into_its_own_account_by_every_program_on_postgresql() {
+    a_merchant_is_paid_into_its_own_account(Topology::Split).await;
 }

@@ -59,7 +59,7 @@ async fn start(topology: Topology, key: &KeyFile) -> World {
 }
 
 /// Sends an event about `object`, signed with `secret` so many seconds ago; the status of the answer.
-async fn send_event(world: &World, processor: &str, secret: &str, age: i64, object: &Value) -> u16 {
+pub(crate) async fn send_event(world: &World, processor: &str, secret: &str, age: i64, object: &Value) -> u16 {
     let body = json!({"id": "evt_1", "type": "any", "data": {"object": object}}).to_string();
     let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().cast_signed() - age;
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());

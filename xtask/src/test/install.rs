@@ -15,9 +15,9 @@ type Tool = (&'static str, fn() -> bool, fn() -> Outcome<()>);
 
 /// What npm, pip and cargo bring, in exactly the versions that committed files name.
 pub(crate) const TOOLS: [Tool; 7] = [
-    ("schemathesis", || fuzz::lock().is_installed(), || fuzz::install().map(drop)),
+    ("schemathesis", || fuzz::SCHEMATHESIS.is_installed(), || fuzz::SCHEMATHESIS.install()),
     ("the history of exchange rates", || history::lock().is_installed(), history::install),
-    ("localstripe", || localstripe::lock().is_installed(), localstripe::install),
+    ("localstripe", || localstripe::LOCALSTRIPE.is_installed(), || localstripe::LOCALSTRIPE.install()),
     ("node_modules of crates/browser", || npm_lock(NPM[0]).is_installed(), || install_with_npm(NPM[0])),
     ("node_modules of tests/browser", || npm_lock(NPM[1]).is_installed(), || install_with_npm(NPM[1])),
     ("node_modules of the webhook client", || npm_lock(NPM[2]).is_installed(), || install_with_npm(NPM[2])),

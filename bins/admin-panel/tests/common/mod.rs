@@ -31,7 +31,7 @@ use dropin_store_contract::{Harness, Raw};
 use dropin_usecases::access::{KnownMerchants, Merchants};
 use dropin_usecases::audit::Audit;
 use dropin_usecases::contracts::Contracts;
-use dropin_usecases::disputes::Disputes;
+use dropin_usecases::disputes::{DisputeProcessor, Disputes};
 use dropin_usecases::notifications::Notifications;
 use dropin_usecases::operators::{
     AcceptanceForm, ManagedBy, NewOperator, Operators, PanelClient, PasswordCost, SecondFactorPolicy,
@@ -242,11 +242,12 @@ impl World {
             disputes: Disputes {
                 store: shared.clone(),
                 orders: shared.clone(),
-                processors: Vec::new(),
+                processors: Arc::<Vec<DisputeProcessor>>::default(),
                 secrets: secrets.clone(),
                 clock: clock.clone(),
                 ids: ids.clone(),
             },
+            processor_accounts: shared.clone(),
             processors: ["sandbox", "stripe-us"].map(|name| name.parse().unwrap()).into(),
             contracts: Contracts { store: shared.clone(), clock: clock.clone(), ids: ids.clone() },
             notifications: Notifications { store: shared.clone(), clock: clock.clone(), ids: ids.clone() },

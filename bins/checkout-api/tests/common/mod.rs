@@ -34,7 +34,7 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::catalogue::MethodLists;
 use dropin_usecases::contracts::Contracts;
-use dropin_usecases::disputes::Disputes;
+use dropin_usecases::disputes::{DisputeProcessor, Disputes};
 use dropin_usecases::idempotency::{IdempotencyService, IdempotentOutcome, KEEP, Reply};
 use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper, Timing};
 use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
@@ -275,7 +275,7 @@ impl Api {
             disputes: Disputes {
                 store: shared.clone(),
                 orders: shared.clone(),
-                processors: Vec::new(),
+                processors: Arc::<Vec<DisputeProcessor>>::default(),
                 secrets: secrets.clone(),
                 clock: clock.clone(),
                 ids: Arc::new(SystemIds),

@@ -11,7 +11,7 @@ use dropin_order::{Dispute, Evidence, EvidenceFile, EvidenceMedia};
 use dropin_ports::{AnsweredDispute, DisputeFilter, DisputeResponse, DisputeWithOrder};
 use dropin_store::Store;
 use dropin_usecases::audit_log::MerchantAct;
-use dropin_usecases::disputes::{DisputeError, Disputes};
+use dropin_usecases::disputes::{DisputeError, DisputeProcessor, Disputes};
 use serde_json::{Value, json};
 
 use super::{Cli, Output, acting, say, say_lines};
@@ -126,7 +126,7 @@ fn disputes(cli: &Cli, store: &Store) -> Result<Disputes, Failure> {
     Ok(Disputes {
         store: store.clone(),
         orders: store,
-        processors: Vec::new(),
+        processors: Arc::<Vec<DisputeProcessor>>::default(),
         secrets: Arc::new(secrets),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),

@@ -15,7 +15,7 @@ use dropin_catalogue::{Catalogue, Method, find_method};
 use dropin_kernel::ProcessorId;
 use dropin_keyring::{CredentialKeys, MasterKey, StashKeys, VelocityKeys};
 use dropin_payments::ProcessorClient;
-use dropin_ports::{AccessStore, Clock, WalletStore};
+use dropin_ports::{AccessStore, Clock, ProcessorAccount, ProcessorAccountStore, WalletStore};
 use dropin_processor_http::ProcessorConfig;
 use dropin_store::{Deployment, DeploymentMode, Role, Store};
 use dropin_usecases::payments::PROCESSOR_DEADLINE;
@@ -380,6 +380,37 @@ async fn in_store(cli: &Cli, wanted: Doctor, store: &Store, report: &mut Report)
         }
     }));
     wallet_certificates(wanted, store, report).await;
+    processor_accounts(cli, store, report).await;
+}
+
+/// Asks processors whether they accept the keys of merchants' own accounts, and whether those are still of these accounts.
+async fn processor_accounts(cli: &Cli, store: &Store, report: &mut Report) {
+    let what = "processor accounts";
+    let accounts = match store.list_processor_accounts(None).await {
+        Ok(accounts) if accounts.is_empty() => return,
+        Ok(accounts) => accounts,
+        Err(error) => return report.add(what, State::Fault, error.to_string()),
+    };
+    let router = match processor::open_all(cli, &ProcessorFlags::default(), store) {
+        Ok(router) => router,
+        // What is wrong with the settings was said before.
+        Err(error) => return report.add(what, State::Fault, format!("cannot be asked for: {error}")),
+    };
+    for ProcessorAccount { processor, merchant_id, account, .. } in accounts {
+        let found = match router.named_processor(&processor).await {
+            Ok(named) => named.client.find_account().await,
+            Err(why) => Err(why),
+        };
+        let said = match found {
+            Ok(found) if found == account => Ok(format!("{processor} can be asked")),
+            Ok(found) => Err(format!("its key is of the account {found}, and not of {account}")),
+            Err(why) => Err(why),
+        };
+        let said = said.map_err(|why| {
+            format!("{processor}: {why}; `dropin merchant credentials set {merchant_id} {processor}` sets a key")
+        });
+        report.judge(what, said);
+    }
 }
 
 async fn wallet_certificates(wanted: Doctor, store: &Store, report: &mut Report) {

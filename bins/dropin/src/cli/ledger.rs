@@ -86,18 +86,22 @@ async fn compare_lists(
     of: &ProcessorId,
     span: RecordSpan,
 ) -> Result<Report, Failure> {
-    let (records, is_main) = lists(cli, &wanted.processor, of)?;
+    let (records, is_main) = lists(cli, store, &wanted.processor, of).await?;
     let (store, processor, clock) = (Arc::new(store.clone()), of.clone(), Arc::new(SystemClock));
     Ok(RecordAudit { store, records, processor, is_main, clock }.verify(span).await?)
 }
 
-/// The lists of one of the deployment's processors, and whether it is the main one.
-pub(super) fn lists(
+/// The lists of one of the deployment's processors, or of a merchant's account at one, and whether it is the main one.
+pub(super) async fn lists(
     cli: &Cli,
+    store: &Store,
     flags: &ProcessorFlags,
     of: &ProcessorId,
 ) -> Result<(Arc<dyn ProcessorRecords>, bool), Failure> {
-    let router = processor::open_all(cli, flags)?;
+    let router = processor::open_all(cli, flags, store)?;
+    if of.is_account() {
+        return Ok((router.named_processor(of).await?.client.records(), false));
+    }
     let names = || router.all().map(|one| one.id.as_str()).collect::<Vec<_>>().join(", ");
     let found = router.all().enumerate().find(|(_, one)| one.id == *of);
     let (place, named) = found.ok_or_else(|| format!("the deployment has no processor {of}; it has {}", names()))?;

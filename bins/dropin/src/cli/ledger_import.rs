@@ -63,7 +63,7 @@ enum Outcome {
 pub(super) async fn import(cli: &Cli, store: &Store, wanted: &ImportRecords) -> Result<ExitCode, Failure> {
     let payments = order::payments(cli, store, &wanted.processor)?;
     let names = names(&payments, wanted)?;
-    let (records, _is_main) = ledger::lists(cli, &wanted.processor, &wanted.of)?;
+    let (records, _is_main) = ledger::lists(cli, store, &wanted.processor, &wanted.of).await?;
     let (audit, access) = (Arc::new(store.clone()), Arc::new(store.clone()));
     let import = RecordImport { payments, audit, access, records, processor: wanted.of.clone() };
     let mut missing = import.find_missing(RecordSpan { from: wanted.from, until: wanted.until }).await?;
@@ -126,7 +126,9 @@ fn advise(refused: &ImportRefused) -> String {
             "`dropin order show` or the merchant's Sessions tell by what. Cancel a Session that waits under it, so that nobody pays twice, then take this up with --operation under another --reference".to_owned()
         }
         ImportRefused::CaptureFollows => {
-            "once the services run, that capture is refused and the Order fails, though it is paid: refund it at the processor, or agree with the merchant what it is".to_owned()
+            "take the capture up first; one of another amount is refused once the services run and the Order fails, though it is paid: refund it at the processor, or agree with the \
+             merchant what it is"
+                .to_owned()
         }
         ImportRefused::UnderReview => "decide it with `dropin order review`, then run this again".to_owned(),
         ImportRefused::WrongState(_) | ImportRefused::Exceeds(_) | ImportRefused::RefundTaken(_) => {

@@ -96,7 +96,7 @@ pub(super) async fn review(cli: &Cli, store: &Store, wanted: &ReviewOrder) -> Re
 /// Payments at the processor, for what an operator decides.
 pub(super) fn payments(cli: &Cli, store: &Store, processor: &ProcessorFlags) -> Result<Payments, Failure> {
     let catalogue = Arc::new(cli.serve.methods.known()?);
-    let processor = Arc::new(processor::open_all(cli, processor)?);
+    let processor = Arc::new(processor::open_all(cli, processor, store)?);
     let (store, clock, ids) = (Arc::new(store.clone()), Arc::new(SystemClock), Arc::new(SystemIds));
     let merchants = KnownMerchants::new(store.clone());
     let screening = PaymentScreening::new(store.clone(), store.clone(), merchants, clock.clone());

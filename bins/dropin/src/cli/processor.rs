@@ -1,11 +1,15 @@
 //! The payment processor, as a service with the same settings finds it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use dropin_boot::{ConfigError, Failure, FurtherProcessor, Mode, ProcessorArgs, ProcessorKind, Secret};
-use dropin_payments::{NamedProcessor, ProcessorClient, ProcessorRouter};
+use dropin_keyring::MasterKey;
+use dropin_payments::{NamedProcessor, ProcessorAccountClients, ProcessorClient, ProcessorRouter};
+use dropin_ports::Secrets;
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
+use dropin_store::Store;
 use dropin_usecases::payments::PROCESSOR_DEADLINE;
 
 use super::Cli;
@@ -39,14 +43,18 @@ pub(super) fn open(cli: &Cli, flags: &ProcessorFlags) -> Result<ProcessorClient,
     start(cli, flags.kind(cli), &address(cli, flags)?, &key(cli, flags)?)
 }
 
-/// Clients of it and of the further ones.
-pub(super) fn open_all(cli: &Cli, flags: &ProcessorFlags) -> Result<ProcessorRouter, Failure> {
+/// Clients of it, of the further ones, and of merchants' accounts there, where this machine has the key that opens theirs.
+pub(super) fn open_all(cli: &Cli, flags: &ProcessorFlags, store: &Store) -> Result<ProcessorRouter, Failure> {
     let main = NamedProcessor { id: settings(cli, flags).id(), client: open(cli, flags)? };
     let others = settings(cli, flags)
         .others()?
         .into_iter()
         .map(|other| Ok(NamedProcessor { client: open_further(cli, &other)?, id: other.profile.id }));
-    Ok(ProcessorRouter::new(main, others.collect::<Result<_, Failure>>()?))
+    let router = ProcessorRouter::new(main, others.collect::<Result<_, Failure>>()?);
+    match MasterKey::open(&cli.keys.folder(&cli.store.data))? {
+        Some(key) => Ok(router.with_accounts(Arc::new(account_clients(cli, flags, Arc::new(key), store)?))),
+        None => Ok(router),
+    }
 }
 
 /// A client of a further one.
@@ -61,6 +69,23 @@ fn start(cli: &Cli, kind: ProcessorKind, url: &str, key: &Secret) -> Result<Proc
     kind.check_key(key, cli.mode.mode())?;
     let config = ProcessorConfig::new(url, key.expose().to_owned(), PROCESSOR_DEADLINE)?;
     Ok(ProcessorClient::start(kind, config)?)
+}
+
+/// Clients of the accounts that merchants have of their own.
+pub(super) fn account_clients(
+    cli: &Cli,
+    flags: &ProcessorFlags,
+    secrets: Arc<dyn Secrets>,
+    store: &Store,
+) -> Result<ProcessorAccountClients, Failure> {
+    let mut main = settings(cli, flags);
+    if main.processor != ProcessorKind::Sandbox {
+        main.processor_url = Some(address(cli, flags)?);
+    }
+    let others = main.others()?.into_iter().map(|other| (other.profile.id, other.args));
+    let all = std::iter::once((main.id(), main.clone())).chain(others).collect();
+    let limits = cli.serve.processor_limits.clone();
+    Ok(ProcessorAccountClients::new(Arc::new(store.clone()), secrets, all, limits, cli.mode.mode()))
 }
 
 /// A client of it, where it has a journal, and where there is no other: what one of several did is no journal of all that was asked for.

@@ -30,7 +30,7 @@ use dropin_rates::OfferPolicy;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_usecases::access::{Authenticator, CreateMerchant, FailureLimit, KnownMerchants, Merchants};
 use dropin_usecases::contracts::Contracts;
-use dropin_usecases::disputes::Disputes;
+use dropin_usecases::disputes::{DisputeProcessor, Disputes};
 use dropin_usecases::events::Events;
 use dropin_usecases::idempotency::{IdempotencyService, KEEP};
 use dropin_usecases::payments::{Payments, Timing};
@@ -238,7 +238,7 @@ impl Api {
             disputes: Disputes {
                 store: Arc::new(inner.clone()),
                 orders: Arc::new(inner.clone()),
-                processors: Vec::new(),
+                processors: Arc::<Vec<DisputeProcessor>>::default(),
                 secrets: secrets.clone(),
                 clock: clock.clone(),
                 ids: Arc::new(SystemIds),

@@ -32,7 +32,7 @@ use dropin_processor_transport::{KeyVerdict, ProcessorConfig, ProcessorConfigErr
 
 pub use crate::event::{EventHints, EventRefused, EventSecrets, MAX_EVENT_SECRETS, SIGNATURE_HEADER};
 
-use crate::asking::Asking;
+use crate::asking::{Asking, Said};
 use crate::authorize::Confirmation;
 
 /// Where Stripe is.
@@ -72,6 +72,24 @@ impl StripeProcessor {
     /// Asks whether Stripe accepts the key.
     pub async fn check_key(&self) -> KeyVerdict {
         self.0.check_key(self.0.deadline()).await
+    }
+
+    /// Stripe's own id of the account that the key is of.
+    ///
+    /// # Errors
+    /// What to do about it.
+    pub async fn find_account(&self) -> Result<String, String> {
+        // docs.stripe.com/api/accounts/retrieve: without an id, the account of the key.
+        match self.asking(CallKind::Status, None).get::<object::Account>("/v1/account").await {
+            Said::Object(account) if !account.id.is_empty() => Ok(account.id),
+            Said::Refused { status: 401, .. } => {
+                Err("Stripe does not accept the key: give one that is not revoked".to_owned())
+            }
+            Said::Refused { status: 403, .. } => Err(
+                "the key may not read which account it is of: give a secret key, or let the restricted key read the account".to_owned(),
+            ),
+            other => Err(format!("Stripe did not say of which account the key is ({}): try again", other.why())),
+        }
     }
 
     fn asking(&self, asked: CallKind, merchant_id: Option<MerchantId>) -> Asking<'_> {

@@ -21,6 +21,12 @@ impl<T> Expandable<T> {
     }
 }
 
+/// An account at Stripe.
+#[derive(Deserialize)]
+pub(crate) struct Account {
+    pub(crate) id: String,
+}
+
 /// A PaymentIntent or a SetupIntent.
 #[derive(Deserialize)]
 pub(crate) struct Intent {

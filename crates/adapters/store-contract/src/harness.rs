@@ -10,8 +10,8 @@ use dropin_ports::{
     BackOfficeStore, BacklogStore, ChangeOrder, ChangeSession, Changed, ContractStore, Delivery, DeliveryKey,
     DeliveryResult, DisputeStore, EventLog, Inserted, KeyUse, MerchantInserted, NewEvent, NewHistoryEntry, NewSession,
     NotificationStore, OperatorStore, OrderChanged, OrderName, OutboxStore, Payment, PaymentStore,
-    PrepareAuthorization, RateStore, ResponseStore, ScreeningStore, SealedStore, SessionStore, Settled, Settlement,
-    StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
+    PrepareAuthorization, ProcessorAccountStore, RateStore, ResponseStore, ScreeningStore, SealedStore, SessionStore,
+    Settled, Settlement, StashEntry, StashKey, StashStore, StashUse, StoreError, StoreHealth, WalletStore,
 };
 use dropin_session::{Session, SessionTerms};
 
@@ -54,6 +54,8 @@ pub struct Harness {
     pub screening: Arc<dyn ScreeningStore>,
     /// Wallets.
     pub wallets: Arc<dyn WalletStore>,
+    /// Merchants' accounts at processors.
+    pub processor_accounts: Arc<dyn ProcessorAccountStore>,
     /// Contracts.
     pub contracts: Arc<dyn ContractStore>,
     /// Disputes.
@@ -97,6 +99,7 @@ impl Harness {
             + StashStore
             + ScreeningStore
             + WalletStore
+            + ProcessorAccountStore
             + ContractStore
             + DisputeStore
             + SealedStore
@@ -124,6 +127,7 @@ impl Harness {
             stash: store.clone(),
             screening: store.clone(),
             wallets: store.clone(),
+            processor_accounts: store.clone(),
             contracts: store.clone(),
             disputes: store.clone(),
             sealed: store.clone(),

@@ -224,6 +224,13 @@ macro_rules! all_cases {
                 a_domain_is_registered_checked_and_registered_anew
                 domains_are_the_merchants_own
             }
+            processor_account {
+                an_account_is_set_replaced_and_removed
+                an_account_stays_who_it_is
+                an_account_with_open_orders_is_not_removed
+                a_removed_account_is_deleted_once_nothing_needs_it
+                account_keys_are_listed_in_pages_and_sealed_anew
+            }
             contract {
                 a_contract_opens_with_its_payment
                 a_settlement_of_a_contract_that_changed_is_stale

@@ -9,7 +9,7 @@ use crate::store::Store;
 
 /// Tables and views with the privileges that the programs use. What is only appended gets neither UPDATE nor DELETE;
 /// PostgreSQL wants UPDATE for locking a row as well (FOR UPDATE, FOR KEY SHARE).
-const TABLES: [(&str, &str); 60] = [
+const TABLES: [(&str, &str); 61] = [
     ("__diesel_schema_migrations", "SELECT"),
     ("answer", "SELECT, INSERT, UPDATE, DELETE"),
     ("api_user", "SELECT, INSERT, UPDATE"),
@@ -55,6 +55,7 @@ const TABLES: [(&str, &str); 60] = [
     ("outbox_replay_rest", "SELECT, INSERT, UPDATE, DELETE"),
     ("outbox_stream", "SELECT, INSERT, UPDATE, DELETE"),
     ("payment_try", "SELECT, INSERT, UPDATE, DELETE"),
+    ("processor_account", "SELECT, INSERT, UPDATE, DELETE"),
     ("processor_op", "SELECT, INSERT, UPDATE"),
     ("purchase_order", "SELECT, INSERT, UPDATE"),
     ("rate_feed", "SELECT, INSERT, UPDATE"),

@@ -26,6 +26,7 @@ mod operator;
 mod outbox;
 mod payment;
 mod postgres;
+mod processor_account;
 #[cfg(test)]
 mod query_plan;
 mod rates;

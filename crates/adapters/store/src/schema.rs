@@ -335,6 +335,16 @@ tables! {
         created_at -> SqlInstant,
         expires_at -> SqlInstant,
     }
+    processor_account (id) {
+        id -> SqlId,
+        merchant_id -> SqlId,
+        processor -> Text,
+        account -> Text,
+        has_events -> Bool,
+        sealed -> Binary,
+        set_at -> SqlInstant,
+        removed_at -> Nullable<SqlInstant>,
+    }
     wallet_identity (merchant_id) {
         merchant_id -> SqlId,
         merchant_identifier -> Text,

@@ -9,7 +9,11 @@ use dropin_store_runtime::sql::Id;
 use dropin_store_runtime::worker_pool::TxOutcome;
 use uuid::Uuid;
 
-use crate::schema::{contract_credential, discarded_credential, dispute_evidence, endpoint, operator, wallet_identity};
+use crate::processor_account;
+use crate::schema::{
+    contract_credential, discarded_credential, dispute_evidence, endpoint, operator, processor_account as account,
+    wallet_identity,
+};
 use crate::store::Store;
 
 #[async_trait]
@@ -28,6 +32,7 @@ impl SealedStore for Store {
             SealedKind::ContractCredential => contract_credentials(connection, after, limit),
             SealedKind::DiscardedCredential => discarded_credentials(connection, after, limit),
             SealedKind::OperatorAuthenticator => operator_authenticators(connection, after, limit),
+            SealedKind::ProcessorAccount => processor_account::sealed(connection, after, limit),
             SealedKind::DisputeEvidence => dispute_evidence_of(connection, after, limit),
         })
         .await
@@ -202,6 +207,10 @@ fn replace(connection: &mut AnyConnection, old: &SealedValue, new: &SealedValue)
                 .set((contract_credential::key_id.eq(&sealed.key_id), contract_credential::sealed.eq(new_bytes)))
                 .execute(connection)?
         }
+        SealedValue::ProcessorAccount { .. } => diesel::update(account::table.find(row))
+            .filter(account::sealed.eq(old_bytes))
+            .set(account::sealed.eq(new_bytes))
+            .execute(connection)?,
         SealedValue::DisputeEvidence { .. } => diesel::update(dispute_evidence::table.find(row))
             .filter(dispute_evidence::sealed.eq(old_bytes))
             .set(dispute_evidence::sealed.eq(new_bytes))

@@ -21,6 +21,7 @@ mod operator;
 mod outbox;
 mod payment;
 mod processor;
+mod processor_account;
 mod processor_records;
 mod rate_source;
 mod rate_store;
@@ -93,6 +94,9 @@ pub use payment::{
 pub use processor::{
     AuthorizeRequest, CaptureRequest, JournalEntry, JournalUnavailable, OperationQuery, PaymentMethodData, Processor,
     ProcessorJournal, ProcessorReply, Readiness, RefundRequest, Registration, StatusReply, VoidRequest, Waiting,
+};
+pub use processor_account::{
+    ProcessorAccount, ProcessorAccountPut, ProcessorAccountRemoved, ProcessorAccountStore, ProcessorAccountUse,
 };
 pub use processor_records::{
     ProcessorRecord, ProcessorRecordPage, ProcessorRecords, ProcessorRecordsUnavailable, RecordList, RecordSpan,

@@ -1,9 +1,10 @@
 use async_trait::async_trait;
 use dropin_access::SealedSecret;
-use dropin_kernel::{ContractId, DisputeAnswerId, EndpointId, MerchantId, OperatorId, OrderId};
+use dropin_kernel::{ContractId, DisputeAnswerId, EndpointId, MerchantId, OperatorId, OrderId, ProcessorId};
 use uuid::Uuid;
 
 use crate::credential_vault::SealedCredential;
+use crate::processor_account::ProcessorAccount;
 use crate::store::{Applied, StoreError};
 
 /// What the database keeps sealed under a long-lived key.
@@ -23,11 +24,13 @@ pub enum SealedKind {
     OperatorAuthenticator,
     /// What a merchant handed in to win a dispute.
     DisputeEvidence,
+    /// Key and secrets of events of an account that a merchant has of its own at a processor.
+    ProcessorAccount,
 }
 
 impl SealedKind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::WebhookSecret,
         Self::PreviousWebhookSecret,
         Self::WalletCertificate,
@@ -35,15 +38,17 @@ impl SealedKind {
         Self::DiscardedCredential,
         Self::OperatorAuthenticator,
         Self::DisputeEvidence,
+        Self::ProcessorAccount,
     ];
 
     /// Those of the master ring. The previous secrets come after the secrets: one that a merchant replaces during a rotation is still met.
-    pub const OF_MASTER_RING: [Self; 5] = [
+    pub const OF_MASTER_RING: [Self; 6] = [
         Self::WebhookSecret,
         Self::PreviousWebhookSecret,
         Self::WalletCertificate,
         Self::OperatorAuthenticator,
         Self::DisputeEvidence,
+        Self::ProcessorAccount,
     ];
 
     /// Those of the ring of stored credentials. What is discarded during a rotation is still met.
@@ -99,9 +104,30 @@ pub enum SealedValue {
         /// The evidence.
         sealed: SealedSecret,
     },
+    /// [`SealedKind::ProcessorAccount`].
+    ProcessorAccount {
+        /// Its row.
+        id: Uuid,
+        /// Whose it is.
+        merchant: MerchantId,
+        /// Its name.
+        processor: ProcessorId,
+        /// Key and secrets of events.
+        sealed: SealedSecret,
+    },
 }
 
 impl SealedValue {
+    /// What an account has sealed.
+    pub fn of_processor_account(account: &ProcessorAccount) -> Self {
+        Self::ProcessorAccount {
+            id: account.id,
+            merchant: account.merchant_id,
+            processor: account.processor.clone(),
+            sealed: account.sealed.clone(),
+        }
+    }
+
     /// What it is.
     pub const fn kind(&self) -> SealedKind {
         match self {
@@ -112,6 +138,7 @@ impl SealedValue {
             Self::ContractCredential { discarded: Some(_), .. } => SealedKind::DiscardedCredential,
             Self::OperatorAuthenticator { .. } => SealedKind::OperatorAuthenticator,
             Self::DisputeEvidence { .. } => SealedKind::DisputeEvidence,
+            Self::ProcessorAccount { .. } => SealedKind::ProcessorAccount,
         }
     }
 
@@ -122,7 +149,8 @@ impl SealedValue {
             | Self::PreviousWebhookSecret { sealed, .. }
             | Self::WalletCertificate { sealed, .. }
             | Self::OperatorAuthenticator { sealed, .. }
-            | Self::DisputeEvidence { sealed, .. } => &sealed.0,
+            | Self::DisputeEvidence { sealed, .. }
+            | Self::ProcessorAccount { sealed, .. } => &sealed.0,
             Self::ContractCredential { sealed, .. } => &sealed.bytes,
         }
     }
@@ -136,6 +164,7 @@ impl SealedValue {
             Self::ContractCredential { discarded: Some(order), .. } => order.uuid(),
             Self::OperatorAuthenticator { operator, .. } => operator.uuid(),
             Self::DisputeEvidence { answer, .. } => answer.uuid(),
+            Self::ProcessorAccount { id, .. } => *id,
         }
     }
 }

@@ -9,7 +9,7 @@ use dropin_ports::{
 };
 use zeroize::Zeroizing;
 
-use crate::{disputes, operators, wallet};
+use crate::{access, disputes, operators, wallet};
 
 /// Values that are read at once.
 const PAGE: u32 = 200;
@@ -65,7 +65,7 @@ pub struct Resealed {
 /// A ring of long-lived keys. Its values name the keys that sealed them.
 #[derive(Clone)]
 pub enum SealedRing {
-    /// Of webhook secrets, wallet certificates, operators' authenticators and evidence in disputes.
+    /// Of webhook secrets, wallet certificates, keys of merchants' accounts at processors, operators' authenticators and evidence in disputes.
     Master(Arc<dyn SecretKeys>),
     /// Of contracts' stored credentials.
     Credential(Arc<dyn CredentialVault>),
@@ -95,7 +95,8 @@ impl SealedRing {
                 | SealedValue::PreviousWebhookSecret { sealed, .. }
                 | SealedValue::WalletCertificate { sealed, .. }
                 | SealedValue::OperatorAuthenticator { sealed, .. }
-                | SealedValue::DisputeEvidence { sealed, .. },
+                | SealedValue::DisputeEvidence { sealed, .. }
+                | SealedValue::ProcessorAccount { sealed, .. },
             ) => secrets.key_id(sealed),
             (Self::Credential(_), SealedValue::ContractCredential { sealed, .. }) => Ok(sealed.key_id.clone()),
             _ => Err(KeyringError::CannotOpen),
@@ -131,6 +132,15 @@ impl SealedRing {
                 answer: *answer,
                 sealed: seal_secret_anew(&**secrets, &disputes::evidence_owner(*answer), sealed)?,
             },
+            (Self::Master(secrets), SealedValue::ProcessorAccount { id, merchant, processor, sealed }) => {
+                let owner = access::processor_account_owner(*id, *merchant, processor);
+                SealedValue::ProcessorAccount {
+                    id: *id,
+                    merchant: *merchant,
+                    processor: processor.clone(),
+                    sealed: seal_secret_anew(&**secrets, &owner, sealed)?,
+                }
+            }
             (
                 Self::Credential(vault),
                 &SealedValue::ContractCredential { merchant, contract, discarded, ref sealed },

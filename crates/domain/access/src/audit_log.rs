@@ -41,6 +41,10 @@ coded_enum! {
         WalletSet = "WALLET_SET",
         /// A merchant's wallet certificate was taken away.
         WalletRemove = "WALLET_REMOVE",
+        /// The key of an account that a merchant has of its own at a processor was set.
+        ProcessorAccountSet = "PROCESSOR_ACCOUNT_SET",
+        /// The key of such an account was taken away.
+        ProcessorAccountRemove = "PROCESSOR_ACCOUNT_REMOVE",
         /// A domain was registered for the wallet.
         WalletDomainAdd = "WALLET_DOMAIN_ADD",
         /// A Session was cancelled.
@@ -137,6 +141,8 @@ coded_enum! {
         Endpoint = "ENDPOINT",
         /// A merchant's domain for the wallet, by its name.
         WalletDomain = "WALLET_DOMAIN",
+        /// An account that a merchant has of its own at a processor, by its name.
+        ProcessorAccount = "PROCESSOR_ACCOUNT",
         /// A Session.
         Session = "SESSION",
         /// An Order.

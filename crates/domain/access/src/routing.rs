@@ -166,7 +166,7 @@ impl fmt::Display for ProcessorRule {
 /// let any = |id: &str| ProcessorProfile { id: id.parse().unwrap(), methods: None, currencies: None };
 /// let all = [any("sandbox"), any("stripe-us"), any("stripe-eu")];
 /// let payment = RoutedPayment { method: "VISA", currency: Currency::Eur, country: "DE" };
-/// let names = |routing: &ProcessorRouting| routing.candidates(&all, &payment).map(|one| one.id.to_string()).collect::<Vec<_>>();
+/// let names = |routing: &ProcessorRouting| routing.candidates(&all, &payment).map(|id| id.to_string()).collect::<Vec<_>>();
 /// assert_eq!(names(&routing), ["stripe-eu", "stripe-us"]);
 /// assert_eq!(names(&ProcessorRouting::default()), ["sandbox"], "the main processor, where no rule is about it");
 /// ```
@@ -213,20 +213,25 @@ impl ProcessorRouting {
     }
 
     /// Of `all`, whose first is the deployment's main one, those that may be asked for `payment`, in this order; none where none that the rules name can take
-    /// it.
+    /// it. An account of the merchant's own takes what the processor does that it is at.
     pub fn candidates<'a>(
-        &self,
+        &'a self,
         all: &'a [ProcessorProfile],
-        payment: &RoutedPayment<'_>,
-    ) -> impl Iterator<Item = &'a ProcessorProfile> {
-        let named: Vec<&ProcessorProfile> = match self.0.iter().find(|rule| rule.is_about(payment)) {
-            Some(rule) => {
-                rule.processors.iter().filter_map(|id| all.iter().find(|profile| profile.id == *id)).collect()
-            }
-            None => all.first().into_iter().collect(),
-        };
+        payment: &RoutedPayment<'a>,
+    ) -> impl Iterator<Item = &'a ProcessorId> {
+        let rule = self.0.iter().find(|rule| rule.is_about(payment));
+        let main = all.first().filter(|_| rule.is_none()).map(|profile| &profile.id);
         let payment = *payment;
-        named.into_iter().filter(move |profile| profile.takes(&payment)).collect::<Vec<_>>().into_iter()
+        let named = rule.into_iter().flat_map(|rule| &rule.processors).chain(main);
+        named.filter(move |id| {
+            let processor = id.processor();
+            all.iter().any(|profile| profile.id == processor && profile.takes(&payment))
+        })
+    }
+
+    /// Whether a rule names this processor or account.
+    pub fn names(&self, id: &ProcessorId) -> bool {
+        self.0.iter().any(|rule| rule.processors.contains(id))
     }
 
     /// Whether some payment by this method may go to one of `all`: in one of these currencies, from this country or, where none is named, from any.
@@ -309,10 +314,12 @@ mod tests {
             (routing, "VISA", Eur, "JP", &["euro"]),
             (routing, "MC", Eur, "JP", &[]),
             (routing, "MC", Eur, "NL", &["main"]),
+            ("euro.ana,main.ana,gone.ana", "IDEAL", Eur, "NL", &["euro.ana", "main.ana"]),
+            ("euro.ana,main.ana", "MC", Eur, "NL", &["main.ana"]),
         ] {
             let routing: ProcessorRouting = routing.parse().unwrap();
             let payment = RoutedPayment { method, currency, country };
-            let found: Vec<_> = routing.candidates(&all, &payment).map(|profile| profile.id.as_str()).collect();
+            let found: Vec<_> = routing.candidates(&all, &payment).map(ProcessorId::as_str).collect();
             assert_eq!(found, asked, "{payment:?}");
         }
         let payment = RoutedPayment { method: "VISA", currency: Eur, country: "DE" };

@@ -76,6 +76,9 @@ impl ProcessorDto {
     fn read(self, folder: &Path) -> Result<FurtherProcessor, String> {
         let Self { id, kind, url, key_file, event_secrets_file, methods, currencies } = self;
         let id: ProcessorId = id.parse().map_err(|invalid| format!("its id {invalid}"))?;
+        if id.is_account() {
+            return Err("its id has a dot, as only the accounts of merchants have: choose another".to_owned());
+        }
         let kind = ProcessorKind::from_str(&kind, false).ok().ok_or("its kind has to be sandbox or stripe")?;
         if kind == ProcessorKind::Sandbox && url.is_none() {
             return Err(

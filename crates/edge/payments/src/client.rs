@@ -56,6 +56,17 @@ impl ProcessorClient {
         }
     }
 
+    /// The processor's own id of the account that the key is of.
+    ///
+    /// # Errors
+    /// What to do about it.
+    pub async fn find_account(&self) -> Result<String, String> {
+        match self {
+            Self::Sandbox(_) => Err("a sandbox processor has no accounts".to_owned()),
+            Self::Stripe(client) => client.find_account().await,
+        }
+    }
+
     /// Its journal, where it has one.
     pub fn journal(&self) -> Option<Arc<dyn ProcessorJournal>> {
         match self {

@@ -8,9 +8,15 @@ use dropin_kernel::{ProcessorId, Timestamp};
 use dropin_private_file::watch;
 use dropin_processor_stripe::{EventHints, EventRefused, EventSecrets};
 
+use crate::accounts::ProcessorAccountClients;
+use crate::router::ProcessorRouter;
+
 /// The secrets that the deployment's processors sign their events with.
 #[derive(Debug, Default)]
-pub struct ProcessorEvents(Vec<(ProcessorId, Arc<EventSecrets>)>);
+pub struct ProcessorEvents {
+    all: Vec<(ProcessorId, Arc<EventSecrets>)>,
+    accounts: Option<Arc<ProcessorAccountClients>>,
+}
 
 /// Why an event is not taken notice of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -44,23 +50,34 @@ impl ProcessorEvents {
             }
             all.push((id.clone(), follow(id, file)?));
         }
-        Ok(Self(all))
+        Ok(Self { all, accounts: None })
     }
 
-    /// What an event hints at, once its `signature` is verified, with the processor that sends it.
+    /// The same with those of the accounts that merchants have of their own.
+    #[must_use]
+    pub fn with_accounts(self, processors: &ProcessorRouter) -> Self {
+        Self { accounts: processors.accounts().cloned(), ..self }
+    }
+
+    /// What an event hints at, once its `signature` is verified, with the processor or account that sends it.
     ///
     /// # Errors
     /// [`ProcessorEventError`].
-    pub fn read(
+    pub async fn read(
         &self,
         processor: &str,
         signature: &str,
         body: &[u8],
         now: Timestamp,
-    ) -> Result<(&ProcessorId, EventHints), ProcessorEventError> {
-        let found = self.0.iter().find(|(id, _)| id.as_str() == processor);
-        let (id, secrets) = found.ok_or(ProcessorEventError::Unknown)?;
-        Ok((id, secrets.read(signature, body, now)?))
+    ) -> Result<(ProcessorId, EventHints), ProcessorEventError> {
+        let id: ProcessorId = processor.parse().map_err(|_no_name| ProcessorEventError::Unknown)?;
+        let own = self.all.iter().find(|(own, _)| *own == id).map(|(_, secrets)| secrets.clone());
+        let secrets = match (own, &self.accounts) {
+            (None, Some(accounts)) if id.is_account() => accounts.find(&id).await.ok().and_then(|found| found.events),
+            (own, _) => own,
+        };
+        let hints = secrets.ok_or(ProcessorEventError::Unknown)?.read(signature, body, now)?;
+        Ok((id, hints))
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![deny(missing_docs)]
 
+mod accounts;
 mod client;
 mod events;
 mod router;
@@ -15,14 +16,15 @@ use dropin_boot::{
 use dropin_catalogue::Catalogue;
 use dropin_kernel::ProcessorId;
 use dropin_ports::{CredentialVault, Processor, Secrets};
-use dropin_processor_transport::{CallLimits, ProcessorBreakerRules, ProcessorConfig};
+use dropin_processor_transport::{CallLimits, ProcessorBreakerRules, ProcessorConfig, ProcessorConfigError};
 use dropin_usecases::access::KnownMerchants;
-use dropin_usecases::disputes::{DisputeProcessor, Disputes};
+use dropin_usecases::disputes::{DisputeProcessors, Disputes};
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::screening::PaymentScreening;
 
 pub use dropin_processor_stripe::SIGNATURE_HEADER;
 
+pub use crate::accounts::ProcessorAccountClients;
 pub use crate::client::ProcessorClient;
 pub use crate::events::{ProcessorEventError, ProcessorEvents};
 pub use crate::router::{NamedProcessor, ProcessorRouter};
@@ -59,19 +61,23 @@ impl PaymentArgs {
         context: &Context,
         key: impl FnOnce() -> Result<Secret, Failure>,
     ) -> Result<Arc<ProcessorRouter>, Failure> {
+        let (store, secrets) = (context.store.clone(), context.master_key().await?);
         context
             .share(async || {
                 let main = self.start(&self.processor, self.processor.id(), &key()?, context.mode).await?;
                 let mut others = Vec::new();
+                let mut all = vec![(self.processor.id(), self.processor.clone())];
                 for FurtherProcessor { profile, args, .. } in self.processor.others()? {
                     let id = profile.id;
+                    all.push((id.clone(), args.clone()));
                     let started = match args.key() {
                         Ok(key) => self.start(&args, id.clone(), &key, context.mode).await,
                         Err(error) => Err(error.into()),
                     };
                     others.push(started.map_err(|error| format!("the processor {id}: {error}"))?);
                 }
-                Ok(Arc::new(ProcessorRouter::new(main, others)))
+                let accounts = ProcessorAccountClients::new(store, secrets, all, self.limits.clone(), context.mode);
+                Ok(Arc::new(ProcessorRouter::new(main, others).with_accounts(Arc::new(accounts))))
             })
             .await
     }
@@ -84,16 +90,8 @@ impl PaymentArgs {
         key: &Secret,
         mode: Mode,
     ) -> Result<NamedProcessor, Failure> {
-        let limits = &self.limits;
         processor.processor.check_key(key, mode)?;
-        let config = ProcessorConfig::new(processor.url(), key.expose().to_owned(), PROCESSOR_DEADLINE)?
-            .with_call_limits(CallLimits {
-                payments: limits.processor_payments,
-                questions: limits.processor_questions,
-                share: limits.processor_merchant_share,
-            })
-            .with_breaker(ProcessorBreakerRules::of(limits.processor_failures, limits.pause()));
-        let client = ProcessorClient::start(processor.processor, config)?;
+        let client = start_client(processor, &self.limits, key)?;
         if let Err(why) = client.check_key().await {
             log::error!(processor = id.as_str(), why = why.as_str(); "the payment processor");
         }
@@ -102,6 +100,22 @@ impl PaymentArgs {
         processor.follow_key(&key, mode, |key, text| key.replace(text))?;
         Ok(named)
     }
+}
+
+/// A client with these limits.
+fn start_client(
+    processor: &ProcessorArgs,
+    limits: &ProcessorLimitArgs,
+    key: &Secret,
+) -> Result<ProcessorClient, ProcessorConfigError> {
+    let config = ProcessorConfig::new(processor.url(), key.expose().to_owned(), PROCESSOR_DEADLINE)?
+        .with_call_limits(CallLimits {
+            payments: limits.processor_payments,
+            questions: limits.processor_questions,
+            share: limits.processor_merchant_share,
+        })
+        .with_breaker(ProcessorBreakerRules::of(limits.processor_failures, limits.pause()));
+    ProcessorClient::start(processor.processor, config)
 }
 
 /// Payments at this processor, by the methods of `catalogue`: [`CatalogueFileArgs::known`] for a service that begins none. `credentials` are the keys of
@@ -128,7 +142,7 @@ pub async fn payments(
 }
 
 /// Disputes at these processors, with the master key that seals evidence. Without a processor, answers are left to the settler.
-pub fn disputes(context: &Context, processors: Vec<DisputeProcessor>, secrets: Arc<dyn Secrets>) -> Disputes {
+pub fn disputes(context: &Context, processors: Arc<dyn DisputeProcessors>, secrets: Arc<dyn Secrets>) -> Disputes {
     Disputes {
         store: context.store.clone(),
         orders: context.store.clone(),

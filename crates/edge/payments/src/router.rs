@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use dropin_kernel::ProcessorId;
+use dropin_kernel::{MerchantId, ProcessorId};
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialApproval, CredentialDeletion, DeleteCredentialRequest, Metric,
     MetricSource, MetricValues, OperationQuery, Processor, ProcessorJournal, ProcessorReply, Readiness, RefundRequest,
-    Registration, StatusReply, StoredCredential, StoredCredentialList, VoidRequest,
+    Registration, StatusReply, StoreError, StoredCredential, StoredCredentialList, VoidRequest,
 };
 use dropin_processor_transport::ProcessorKey;
-use dropin_usecases::disputes::DisputeProcessor;
+use dropin_usecases::disputes::{DisputeProcessor, DisputeProcessors};
 
+use crate::accounts::ProcessorAccountClients;
 use crate::client::ProcessorClient;
 
 /// Stands between a processor's name and what it gave in place of a card. The main processor's credentials have no name before them: they are those of
@@ -33,15 +34,28 @@ pub struct NamedProcessor {
 pub struct ProcessorRouter {
     main: NamedProcessor,
     others: Vec<NamedProcessor>,
+    /// Accounts that merchants have of their own.
+    accounts: Option<Arc<ProcessorAccountClients>>,
 }
 
 impl ProcessorRouter {
     /// These processors.
     pub const fn new(main: NamedProcessor, others: Vec<NamedProcessor>) -> Self {
-        Self { main, others }
+        Self { main, others, accounts: None }
     }
 
-    /// All of them, the main one first.
+    /// The same with the accounts that merchants have of their own there.
+    #[must_use]
+    pub fn with_accounts(self, accounts: Arc<ProcessorAccountClients>) -> Self {
+        Self { accounts: Some(accounts), ..self }
+    }
+
+    /// The accounts that merchants have of their own.
+    pub(crate) const fn accounts(&self) -> Option<&Arc<ProcessorAccountClients>> {
+        self.accounts.as_ref()
+    }
+
+    /// The deployment's own, the main one first.
     pub fn all(&self) -> impl Iterator<Item = &NamedProcessor> {
         std::iter::once(&self.main).chain(&self.others)
     }
@@ -62,21 +76,46 @@ impl ProcessorRouter {
         self.main.client.key()
     }
 
-    /// The disputes of those that tell of them.
-    pub fn disputes(&self) -> Vec<DisputeProcessor> {
-        let of = |one: &NamedProcessor| one.client.disputes().map(|api| DisputeProcessor { name: one.id.clone(), api });
-        self.all().filter_map(of).collect()
+    /// The processor or account of this name.
+    ///
+    /// # Errors
+    /// What to do about it.
+    pub async fn named_processor(&self, id: &ProcessorId) -> Result<NamedProcessor, String> {
+        Ok(self.find(Some(id), None).await?.into_owned())
     }
 
-    fn find(&self, id: Option<&ProcessorId>) -> Result<&NamedProcessor, String> {
-        let Some(id) = id else { return Ok(&self.main) };
-        let found = self.all().find(|one| one.id == *id);
-        found.ok_or_else(|| {
-            let why =
-                format!("the deployment has no processor {id} any more: name it in the file of --processors again");
-            log::error!("an operation cannot be asked for: {why}");
-            why
-        })
+    /// Where an operation of the merchant is asked about; `None` where none is named, for what is no merchant's.
+    async fn find(
+        &self,
+        id: Option<&ProcessorId>,
+        merchant: Option<MerchantId>,
+    ) -> Result<Cow<'_, NamedProcessor>, String> {
+        let Some(id) = id else { return Ok(Cow::Borrowed(&self.main)) };
+        if let Some(found) = self.all().find(|one| one.id == *id) {
+            return Ok(Cow::Borrowed(found));
+        }
+        let found = match &self.accounts {
+            Some(accounts) if id.is_account() => accounts.find(id).await.and_then(|account| {
+                let is_its = merchant.is_none_or(|merchant| merchant == account.merchant);
+                is_its
+                    .then_some(Cow::Owned(account.named))
+                    .ok_or_else(|| format!("the account {id} is another merchant's"))
+            }),
+            _ => {
+                Err(format!("the deployment has no processor {id} any more: name it in the file of --processors again"))
+            }
+        };
+        found.inspect_err(|why| log::error!("an operation cannot be asked for: {why}"))
+    }
+
+    /// Whether an authorization may begin there.
+    async fn takes_payments(&self, id: Option<&ProcessorId>) -> bool {
+        match (id, &self.accounts) {
+            (Some(id), Some(accounts)) if id.is_account() => {
+                accounts.find(id).await.is_ok_and(|account| !account.is_removed)
+            }
+            _ => true,
+        }
     }
 
     /// The reply with the processor's name before what it gave in place of a card.
@@ -111,25 +150,29 @@ impl ProcessorRouter {
 #[async_trait]
 impl Processor for ProcessorRouter {
     async fn readiness(&self, processor: Option<&ProcessorId>) -> Readiness {
-        match self.find(processor) {
+        if !self.takes_payments(processor).await {
+            return Readiness::Unusable;
+        }
+        match self.find(processor, None).await {
             Ok(found) => found.client.processor().readiness(None).await,
             Err(_why) => Readiness::Unusable,
         }
     }
 
     fn holder(&self, credential: StoredCredential) -> (Option<ProcessorId>, StoredCredential) {
-        if self.others.is_empty() {
-            return (Some(self.main.id.clone()), credential);
-        }
         let named = credential.expose().split_once(NAME_END);
-        match named.and_then(|(name, given)| Some((name.parse().ok()?, given.parse().ok()?))) {
+        let named = named.and_then(|(name, given)| Some((name.parse::<ProcessorId>().ok()?, given.parse().ok()?)));
+        // Of the only processor a colon is part of what it gives, unless the name of an account there stands before it.
+        let is_name =
+            |name: &ProcessorId| !self.others.is_empty() || (name.is_account() && name.processor() == self.main.id);
+        match named.filter(|(name, _given)| is_name(name)) {
             Some((name, given)) => (Some(name), given),
             None => (Some(self.main.id.clone()), credential),
         }
     }
 
     async fn register(&self, request: &AuthorizeRequest) -> Registration {
-        let found = match self.find(request.processor.as_ref()) {
+        let found = match self.find(request.processor.as_ref(), Some(request.merchant_id)).await {
             Ok(found) => found,
             Err(why) => return Registration::NotRegistered { why },
         };
@@ -137,49 +180,51 @@ impl Processor for ProcessorRouter {
     }
 
     async fn authorize(&self, request: AuthorizeRequest) -> ProcessorReply {
-        let Ok(found) = self.find(request.processor.as_ref()) else { return ProcessorReply::NotSent };
+        let Ok(found) = self.find(request.processor.as_ref(), Some(request.merchant_id)).await else {
+            return ProcessorReply::NotSent;
+        };
         let reply = found.client.processor().authorize(request).await;
-        self.with_name(found, reply)
+        self.with_name(&found, reply)
     }
 
     async fn capture(&self, request: CaptureRequest) -> ProcessorReply {
-        match self.find(request.processor.as_ref()) {
+        match self.find(request.processor.as_ref(), Some(request.merchant_id)).await {
             Ok(found) => found.client.processor().capture(request).await,
             Err(why) => ProcessorReply::Unknown { why },
         }
     }
 
     async fn void(&self, request: VoidRequest) -> ProcessorReply {
-        match self.find(request.processor.as_ref()) {
+        match self.find(request.processor.as_ref(), Some(request.merchant_id)).await {
             Ok(found) => found.client.processor().void(request).await,
             Err(why) => ProcessorReply::Unknown { why },
         }
     }
 
     async fn refund(&self, request: RefundRequest) -> ProcessorReply {
-        match self.find(request.processor.as_ref()) {
+        match self.find(request.processor.as_ref(), Some(request.merchant_id)).await {
             Ok(found) => found.client.processor().refund(request).await,
             Err(why) => ProcessorReply::Unknown { why },
         }
     }
 
     async fn status(&self, question: OperationQuery) -> StatusReply {
-        match self.find(question.processor.as_ref()) {
-            Ok(found) => self.status_with_name(found, found.client.processor().status(question).await),
+        match self.find(question.processor.as_ref(), Some(question.merchant_id)).await {
+            Ok(found) => self.status_with_name(&found, found.client.processor().status(question).await),
             Err(why) => StatusReply::Unreachable { why },
         }
     }
 
     async fn abandon(&self, question: OperationQuery) -> StatusReply {
-        match self.find(question.processor.as_ref()) {
-            Ok(found) => self.status_with_name(found, found.client.processor().abandon(question).await),
+        match self.find(question.processor.as_ref(), Some(question.merchant_id)).await {
+            Ok(found) => self.status_with_name(&found, found.client.processor().abandon(question).await),
             Err(why) => StatusReply::Unreachable { why },
         }
     }
 
     async fn delete_credential(&self, request: DeleteCredentialRequest) -> CredentialDeletion {
         let (holder, credential) = self.holder(request.credential);
-        match self.find(holder.as_ref()) {
+        match self.find(holder.as_ref(), Some(request.merchant_id)).await {
             Ok(found) => {
                 let request = DeleteCredentialRequest { credential, ..request };
                 found.client.processor().delete_credential(request).await
@@ -189,12 +234,34 @@ impl Processor for ProcessorRouter {
     }
 }
 
+fn dispute_processor(one: &NamedProcessor) -> Option<DisputeProcessor> {
+    one.client.disputes().map(|api| DisputeProcessor { name: one.id.clone(), api })
+}
+
+#[async_trait]
+impl DisputeProcessors for ProcessorRouter {
+    async fn list(&self) -> Result<Vec<DisputeProcessor>, StoreError> {
+        let accounts = match &self.accounts {
+            Some(accounts) => accounts.list().await?,
+            None => Vec::new(),
+        };
+        let accounts = accounts.iter().map(|account| &account.named);
+        Ok(self.all().chain(accounts).filter_map(dispute_processor).collect())
+    }
+
+    async fn find(&self, name: &ProcessorId) -> Result<Option<DisputeProcessor>, StoreError> {
+        // What cannot be used now is asked for again.
+        Ok(self.find(Some(name), None).await.ok().as_deref().and_then(dispute_processor))
+    }
+}
+
 #[async_trait]
 impl MetricSource for ProcessorRouter {
     /// Each metric once, with the samples of all processors, which their names tell apart.
     async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
         let mut all: Vec<Metric> = Vec::new();
-        for NamedProcessor { id, client } in self.all() {
+        let accounts = self.accounts.as_ref().map_or_else(Vec::new, |accounts| accounts.used());
+        for NamedProcessor { id, client } in self.all().chain(&accounts) {
             for mut metric in client.collect_metrics().await? {
                 if let MetricValues::Gauge(samples) | MetricValues::Counter(samples) = &mut metric.values {
                     for sample in samples {

@@ -9,6 +9,7 @@ mod contracts;
 mod expiry;
 mod late;
 mod refunds;
+mod routed;
 mod sessions;
 mod settler;
 

@@ -4,13 +4,14 @@ mod check;
 pub(crate) mod client;
 mod delivery_log;
 pub(crate) mod site;
+mod stripe;
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use clap::{Args, value_parser};
+use clap::{Args, ValueEnum, value_parser};
 
 use super::compare::{Contender, Rounds, Row, Sample, in_turn};
 use super::deployment::{ALL_IN_ONE, Database, Deployment, SERVICES, Service};
@@ -25,6 +26,7 @@ use check::Problems;
 use client::{Addresses, Client, Done, PaymentFlow};
 use delivery_log::DeliveryLog;
 use site::{Site, Topology};
+use stripe::Localstripe;
 
 /// Payments per second that we want to reach on PostgreSQL.
 const POSTGRES_MIN: f64 = 800.0;
@@ -45,6 +47,15 @@ pub(crate) struct Options {
     /// The server-to-server checkout in place of Session, view and submit: two notifications
     #[arg(long)]
     checkout: bool,
+    /// Whose API the payments are made by; stripe: on PostgreSQL, at localstripe, and once more at the sandbox processor's to compare with
+    #[arg(long, value_enum, default_value_t = BenchedProcessor::Sandbox)]
+    processor: BenchedProcessor,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum BenchedProcessor {
+    Sandbox,
+    Stripe,
 }
 
 // What pays, and where. No doc comment: clap would take it for that of the task.
@@ -90,6 +101,9 @@ impl SiteOptions {
 
 pub(crate) fn task(options: &Options) -> Outcome<()> {
     let flow = if options.checkout { PaymentFlow::Checkout } else { PaymentFlow::DropIn };
+    if options.processor == BenchedProcessor::Stripe {
+        return stripe::task(&options.site, flow);
+    }
     run(&options.site, &[], &[flow], |_, site, rows| {
         let rate = rows[0].per_second();
         if site.deployment.is_postgres() {
@@ -118,7 +132,7 @@ pub(crate) fn run(
         describe(bench)?;
         println!("{} payments under way at once, of {} merchants.", options.clients, options.merchants);
         for database in options.run.databases.databases() {
-            let (mut site, rows) = measure(bench, options, flows, database)?;
+            let (mut site, rows) = measure(bench, options, flows, database, None)?;
             afterwards(bench, &mut site, &rows)?;
             site.stop(bench)?;
         }
@@ -131,6 +145,7 @@ fn measure(
     options: &SiteOptions,
     flows: &[PaymentFlow],
     database: Database,
+    localstripe: Option<&Localstripe>,
 ) -> Outcome<(Site, Vec<Row>)> {
     let (name, topology) = match database {
         Database::Postgres if options.all_in_one => ("PostgreSQL, the all-in-one", Topology::AllInOne),
@@ -142,7 +157,7 @@ fn measure(
     let of_flow = |is_screened| flows.iter().any(|flow| (*flow == PaymentFlow::Screened) == is_screened);
     let kinds = [false, true].into_iter().filter(|is_screened| of_flow(*is_screened));
     let merchants: Vec<_> = kinds.flat_map(|is_screened| vec![is_screened; options.merchants.into()]).collect();
-    let site = Site::start(bench, deployment, topology, &merchants)?;
+    let site = Site::start(bench, deployment, topology, &merchants, localstripe)?;
     eprintln!("{name}");
     let paid = RefCell::new(Vec::new());
     let contender = |flow: &PaymentFlow| {
@@ -162,7 +177,7 @@ fn measure(
     let paid = paid.into_inner();
     check::run(bench, &site, &paid)?;
     println!(
-        "\nAll {} payments, warm-up included, stand once in the Orders and once in the processor's journal; the ledger fits.",
+        "\nAll {} payments, warm-up included, stand once in the Orders and once in the processor's journal or lists; the ledger fits.",
         paid.len()
     );
     Ok((site, rows))
@@ -249,7 +264,8 @@ impl Window {
         let server = site.deployment.postmaster(bench)?;
         let server = server.map(|postmaster| (POSTGRES.to_owned(), CpuSource::Server(postmaster)));
         let ours = [client::THREAD, receiver::THREAD].map(|name| (name.to_owned(), CpuSource::Thread(name)));
-        let programs = site.services.iter().map(process).chain(server).chain(ours);
+        let stand_in = site.localstripe.as_ref().map(|(id, _)| (stripe::NAME.to_owned(), CpuSource::Server(*id)));
+        let programs = site.services.iter().map(process).chain(stand_in).chain(server).chain(ours);
         let threads = match site.services.as_slice() {
             [service] => vec![(String::new(), CpuSource::ThreadsOf(service.program.id()))],
             _ => Vec::new(),

@@ -9,6 +9,7 @@ use standardwebhooks::Webhook;
 
 use super::client::ServiceAddress;
 use super::delivery_log::{DeliveryLog, ReceivedNotification};
+use super::stripe::Localstripe;
 use crate::bench::deployment::{ALL_IN_ONE, Deployment, PROCESSOR_KEY, SANDBOX, SERVICES, Service};
 use crate::bench::receiver::{Answer, Receiver, Request};
 use crate::command::captured;
@@ -43,6 +44,8 @@ pub(crate) struct Site {
     pub(crate) deployment: Deployment,
     pub(crate) services: Vec<Service>,
     topology: Topology,
+    /// The process of localstripe and by what our programs are told of it, where that is the processor.
+    pub(super) localstripe: Option<(u32, Vec<(&'static str, String)>)>,
     /// Clients are spread over them; their endpoints are `/hook/0`, `/hook/1`, …
     pub(crate) shops: Vec<Shop>,
     /// Where notifications are recorded.
@@ -57,6 +60,7 @@ impl Site {
         deployment: Deployment,
         topology: Topology,
         merchants: &[bool],
+        localstripe: Option<&Localstripe>,
     ) -> Outcome<Self> {
         let secrets = Arc::new(OnceLock::<Vec<Webhook>>::new());
         let delivery_log = Arc::new(Mutex::new(Arc::new(DeliveryLog::default())));
@@ -78,8 +82,12 @@ impl Site {
             shops.push(Shop { merchant_id: merchant.merchant_id, authorization, is_screened });
         }
         secrets.get_or_init(|| webhooks);
-        let services = start_programs(bench, &deployment, topology, None)?;
-        Ok(Self { deployment, services, topology, shops, delivery_log, _receiver: receiver })
+        let owned = |(name, value): (&'static str, &str)| (name, value.to_owned());
+        let localstripe =
+            localstripe.map(|stand_in| (stand_in.id(), stand_in.settings().map(owned).into_iter().collect::<Vec<_>>()));
+        let processor = localstripe.as_ref().map(|(_, settings)| settings.as_slice());
+        let services = start_programs(bench, &deployment, topology, None, processor)?;
+        Ok(Self { deployment, services, topology, localstripe, shops, delivery_log, _receiver: receiver })
     }
 
     /// Where a service is found; `prefix` is where the all-in-one has it.
@@ -96,15 +104,20 @@ impl Site {
 
     /// Runs `dropin ledger verify`; fails with its findings.
     pub(super) fn verify_ledger(&self, bench: &Programs) -> Outcome<()> {
-        let ServiceAddress { address, prefix } = self.processor()?;
         let mut verify = self.deployment.command(bench, ALL_IN_ONE);
+        if let Some((_, settings)) = &self.localstripe {
+            let of = ["--of", "stripe", "--from", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z"];
+            let settings = settings.iter().map(|(name, value)| (name, value));
+            return captured(verify.args(["ledger", "verify"]).args(of).envs(settings)).map(drop);
+        }
+        let ServiceAddress { address, prefix } = self.processor()?;
         verify.args(["ledger", "verify"]).env("PROCESSOR_URL", format!("http://{address}{prefix}"));
         captured(verify.env("PROCESSOR_KEY", PROCESSOR_KEY)).map(drop)
     }
 
     /// Starts the programs again, and the admin panel at that address: a program of its own, or beside the services of the all-in-one.
     pub(crate) fn start_with_panel(&mut self, bench: &mut Programs, panel: SocketAddr) -> Outcome<()> {
-        self.services = start_programs(bench, &self.deployment, self.topology, Some(panel))?;
+        self.services = start_programs(bench, &self.deployment, self.topology, Some(panel), None)?;
         Ok(())
     }
 
@@ -131,6 +144,7 @@ fn start_programs(
     deployment: &Deployment,
     topology: Topology,
     panel: Option<SocketAddr>,
+    processor: Option<&[(&'static str, String)]>,
 ) -> Outcome<Vec<Service>> {
     if topology == Topology::AllInOne {
         let listen = panel.map(|address| ("DROPIN_ADMIN_LISTEN", address.to_string()));
@@ -138,20 +152,24 @@ fn start_programs(
         let settings: Vec<_> = [ANY_NUMBER_OF_CONNECTIONS].into_iter().chain(listen).collect();
         return Ok(vec![deployment.start_all_in_one(bench, &settings)?]);
     }
-    let addresses = SERVICES.iter().map(|name| Ok((*name, free_address()?)));
+    // In place of the sandbox processor, where another is named.
+    let services = SERVICES.iter().filter(|name| processor.is_none() || **name != SANDBOX);
+    let addresses = services.map(|name| Ok((*name, free_address()?)));
     let panel = panel.map(|address| Ok(("admin-panel", address)));
     let addresses = addresses.chain(panel).collect::<Outcome<Vec<_>>>()?;
     let url = |wanted: &str| {
         let found = addresses.iter().find(|(name, _)| *name == wanted);
         found.map(|(_, address)| format!("http://{address}")).unwrap_or_default()
     };
-    let (processor, asset, stash) = (url(SANDBOX), url("checkout-api"), url("stash-api"));
-    let settings = [
+    let (sandbox, asset, stash) = (url(SANDBOX), url("checkout-api"), url("stash-api"));
+    let mut settings = vec![
         ANY_NUMBER_OF_CONNECTIONS,
-        ("PROCESSOR_URL", processor.as_str()),
+        ("PROCESSOR_URL", sandbox.as_str()),
         ("DROPIN_ASSET_URL", asset.as_str()),
         ("DROPIN_STASH_URL", stash.as_str()),
     ];
+    // The last of a name counts.
+    settings.extend(processor.into_iter().flatten().map(|(name, value)| (*name, value.as_str())));
     addresses.iter().map(|&(name, address)| deployment.launch(bench, name, address, &[], &settings)).collect()
 }
 

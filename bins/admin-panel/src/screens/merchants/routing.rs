@@ -2,10 +2,11 @@
 //! for each processor is paid into an account of its own.
 
 use dropin_access::ProcessorRouting;
+use dropin_kernel::ProcessorId;
 use dropin_ports::MerchantSettings;
 
 use super::merchants;
-use super::settings::{again, changed, current, is_seen, page_of, saved};
+use super::settings::{Current, again, changed, current, is_seen, page_of, saved};
 use crate::guard::Answer;
 use crate::refusal::Refusal;
 use crate::request::PanelRequest;
@@ -14,9 +15,13 @@ use crate::texts::texts;
 /// The fields of the form: a rule a line, as the command line takes it.
 pub(crate) const FIELDS: &[&str] = &["csrf", "seen", "processor_rules", "note"];
 
-/// The names of the deployment's processors, the main one first.
-pub(super) fn names(request: &PanelRequest) -> String {
-    request.deps.processors.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ")
+/// The names of the deployment's processors, the main one first, and of the merchant's own accounts.
+pub(super) fn names(request: &PanelRequest, current: &Current) -> String {
+    known(request, current).map(|id| id.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn known<'a>(request: &'a PanelRequest, current: &'a Current) -> impl Iterator<Item = &'a ProcessorId> {
+    request.deps.processors.iter().chain(current.accounts.iter().map(|account| &account.processor))
 }
 
 /// Sets the rules; those of before are replaced.
@@ -31,9 +36,9 @@ pub(crate) async fn set(request: PanelRequest) -> Answer {
     let typed = request.fields.text("processor_rules").parse::<ProcessorRouting>();
     let routing = typed.map_err(|error| format!("{}.", texts().domain(&error.to_string()))).and_then(|routing| {
         let mut named = routing.rules().iter().flat_map(|rule| &rule.processors);
-        let unknown = named.find(|id| !request.deps.processors.contains(id)).cloned();
+        let unknown = named.find(|id| known(&request, &current).all(|one| one != *id)).cloned();
         match unknown {
-            Some(unknown) => Err(texts().no_such_processor(unknown, names(&request))),
+            Some(unknown) => Err(texts().no_such_processor(unknown, names(&request, &current))),
             None => Ok(routing),
         }
     });

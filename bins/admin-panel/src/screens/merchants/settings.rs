@@ -10,7 +10,7 @@ use dropin_boot::{parse_adjustments, write_adjustments};
 use dropin_catalogue::{Adjustment, AdjustmentParts, Catalogue, MerchantMethods, MethodsChange, PayLaterRegion};
 use dropin_kernel::{parse_span, write_span};
 use dropin_money::Currency;
-use dropin_ports::MerchantSettings;
+use dropin_ports::{MerchantSettings, ProcessorAccount};
 use dropin_rates::Markup;
 use dropin_usecases::access::AccountError;
 use dropin_usecases::audit_log::hex;
@@ -24,6 +24,7 @@ use crate::page::{self, see};
 use crate::refusal::Refusal;
 use crate::request::{PanelRequest, Shell};
 use crate::screens::{Choice, in_words};
+use crate::show::Html;
 use crate::texts::{Texts, texts};
 
 /// The fields of the form for name, currencies, Sessions and saved cards.
@@ -70,13 +71,29 @@ pub(super) struct SettingsPage {
     markups: String,
     processors: String,
     processor_rules: String,
+    accounts: Vec<AccountRow>,
     may_route: bool,
     wrong: Vec<String>,
+}
+
+/// An account that the merchant has of its own, without its key.
+struct AccountRow {
+    name: String,
+    account: String,
+    set_at: Html,
+}
+
+impl AccountRow {
+    fn new(account: &ProcessorAccount) -> Self {
+        let ProcessorAccount { processor, account, set_at, .. } = account;
+        Self { name: processor.to_string(), account: account.clone(), set_at: crate::show::instant(*set_at) }
+    }
 }
 
 /// What the page is about, as it is now.
 pub(super) struct Current {
     pub(super) merchant: Merchant,
+    pub(super) accounts: Vec<ProcessorAccount>,
     rates: RateSettings,
     /// Tells this state of the settings from any other one.
     digest: String,
@@ -85,11 +102,13 @@ pub(super) struct Current {
 pub(super) async fn current(request: &PanelRequest) -> Result<Current, Refusal> {
     let merchant = load(request).await?.merchant;
     let rates = request.deps.rates.find_rate_settings(merchant.id).await?;
+    let mut accounts = request.deps.processor_accounts.list_processor_accounts(Some(merchant.id)).await?;
+    accounts.retain(|account| account.removed_at.is_none());
     let settings = (&merchant.name, &merchant.currencies, merchant.session_lifetime, merchant.attempts_allowed);
     let text =
         format!("{settings:?} {:?} {:?} {:?} {rates:?}", merchant.saved_cards, merchant.methods, merchant.processors);
     let digest = hex(&Sha256::digest(text.as_bytes())[..16]);
-    Ok(Current { merchant, rates, digest })
+    Ok(Current { merchant, accounts, rates, digest })
 }
 
 /// Whether a form is of a page that shows what is there still. What is written is compared with it once more, in the transaction that writes.
@@ -160,8 +179,9 @@ pub(super) fn page_of(request: &PanelRequest, current: &Current, wrong: Vec<Stri
             .into(),
         settlements: Currency::ALL.iter().map(|one| Choice::new(one.code(), one.code(), &settlement)).collect(),
         markups: typed("markups", write_markups(&rates.pricing.markups)),
-        processors: routing::names(request),
+        processors: routing::names(request, current),
         processor_rules: typed("processor_rules", merchant.processors.to_string()),
+        accounts: current.accounts.iter().map(AccountRow::new).collect(),
         may_route: request.merchants().is_none(),
         wrong,
     }

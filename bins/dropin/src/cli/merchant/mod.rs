@@ -1,6 +1,7 @@
 //! `dropin merchant …`: what is said about accounts. The rules are the use cases'.
 
 mod args;
+mod credentials;
 mod endpoint;
 mod processor;
 
@@ -40,6 +41,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &MerchantCommand) -> 
         MerchantCommand::Endpoint(command) => endpoint::run(&open(cli, store, false).await?, store, command).await,
         MerchantCommand::Secret(command) => secret(&open(cli, store, false).await?, command).await,
         MerchantCommand::Processor(command) => processor::run(cli, store, command).await,
+        MerchantCommand::Credentials(command) => credentials::run(cli, store, command).await,
     }
 }
 

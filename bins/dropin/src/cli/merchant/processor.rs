@@ -9,7 +9,7 @@ use dropin_usecases::access::MerchantAccount;
 use serde_json::{Value, json};
 
 use super::args::ProcessorCommand;
-use super::{Cli, Output, explain, open, say};
+use super::{Cli, Output, credentials, explain, open, say};
 use crate::plan;
 
 /// Runs one command.
@@ -21,7 +21,7 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &ProcessorCommand) ->
         }
         ProcessorCommand::Set { id, rules, output } => {
             let routing = ProcessorRouting::new(rules.clone()).map_err(|error| error.to_string())?;
-            check_names(cli, &routing)?;
+            check_names(cli, store, *id, &routing).await?;
             show(&set(cli, store, *id, routing).await?, *output)
         }
         ProcessorCommand::Clear { id, output } => {
@@ -35,17 +35,19 @@ async fn set(cli: &Cli, store: &Store, id: MerchantId, routing: ProcessorRouting
     open(cli, store, false).await?.set(id, change).await.map_err(explain)
 }
 
-/// Refuses a rule that names no processor of the deployment: its payments would go to none.
-fn check_names(cli: &Cli, routing: &ProcessorRouting) -> Result<(), Failure> {
+/// Refuses a rule that names no processor of the deployment and no account of the merchant's: its payments would go to none.
+async fn check_names(cli: &Cli, store: &Store, id: MerchantId, routing: &ProcessorRouting) -> Result<(), Failure> {
     let main = plan::processor_args(cli);
     let others = main.others()?;
-    let known: Vec<_> = std::iter::once(main.id()).chain(others.into_iter().map(|other| other.profile.id)).collect();
+    let own = credentials::names(store, id).await?;
+    let others = others.into_iter().map(|other| other.profile.id);
+    let known: Vec<_> = std::iter::once(main.id()).chain(others).chain(own).collect();
     let named = routing.rules().iter().flat_map(|rule| &rule.processors);
     for id in named {
         if !known.contains(id) {
             let names = known.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(", ");
             return Err(format!(
-                "--rule names {id}, and the processors of this deployment are {names}: correct it, or name the services' file of further processors by --processors \
+                "--rule names {id}, and the processors of this deployment and accounts of this merchant are {names}: correct it, or name the services' file of further processors by --processors \
                  (DROPIN_PROCESSORS)"
             )
             .into());

@@ -60,3 +60,17 @@ fn a_charge_that_localstripe_declines_is_declined_and_closed() {
         assert_eq!(stripe.processor.status(question).await, StatusReply::Known(declined));
     });
 }
+
+/// For `cargo xtask bench payments --processor stripe`, which ends it.
+#[test]
+#[ignore = "serves until it is ended"]
+fn localstripe_serves_until_it_is_ended() {
+    System::new().block_on(async {
+        let address = localstripe::start().await.to_string();
+        let file = std::env::var_os("LOCALSTRIPE_ADDRESS_FILE").unwrap();
+        let next = std::path::Path::new(&file).with_extension("next");
+        std::fs::write(&next, address).unwrap();
+        std::fs::rename(next, file).unwrap();
+        std::future::pending::<()>().await;
+    });
+}

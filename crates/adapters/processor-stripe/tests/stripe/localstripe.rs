@@ -2,20 +2,22 @@
 //! lacks: idempotency keys, parameters of confirm, capture and cancel, pages to come back from, the limit of refunds, spans of lists. It has no methods
 //! without a card, no disputes, and no reasons of a decline.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+#[path = "stripe_http.rs"]
+mod stripe_http;
+
+use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::Method;
 use actix_web::web::{self, Bytes, Data};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, rt};
-use dropin_processor_stripe::API_VERSION;
 use serde_json::{Value, json};
+use stripe_http::{Answer, Asked, Fields, Remembered, invalid, missing, reply};
 use tokio::sync::Mutex;
-use url::form_urlencoded;
 
 const PROGRAM: &str = include_str!("serve_localstripe.py");
 /// localstripe takes every key of this form.
@@ -25,17 +27,13 @@ const SETUPS: &str = "setup_intents";
 /// More than any test makes.
 const ALL: &str = "10000";
 
-type Fields = BTreeMap<String, String>;
-type Answer = (u16, Value);
-
 /// The proxy, and what it remembers beside localstripe.
 struct Proxy {
     localstripe: SocketAddr,
     authorization: String,
     intents: HashMap<String, Kept>,
     detached: HashSet<String>,
-    /// What was answered under a key, and to what.
-    keys: HashMap<(String, String), (Fields, Answer)>,
+    remembered: Remembered,
 }
 
 /// What localstripe does not keep of an intent.
@@ -58,7 +56,7 @@ pub(crate) async fn start() -> SocketAddr {
         authorization: String::new(),
         intents: HashMap::new(),
         detached: HashSet::new(),
-        keys: HashMap::new(),
+        remembered: Remembered::default(),
     };
     let proxy = Data::new(Mutex::new(proxy));
     let app = move || App::new().app_data(proxy.clone()).default_service(web::to(answer));
@@ -88,43 +86,23 @@ fn running() -> SocketAddr {
 }
 
 async fn answer(request: HttpRequest, body: Bytes, proxy: Data<Mutex<Proxy>>) -> HttpResponse {
-    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
-    let host = header("host").unwrap();
-    let (method, path) = (request.method().clone(), request.path().to_owned());
     let mut proxy = proxy.lock().await;
-    if let Some((id, choice)) = path.strip_prefix("/page/").and_then(|rest| rest.split_once('/')) {
+    if let Some((id, choice)) = request.path().strip_prefix("/page/").and_then(|rest| rest.split_once('/')) {
         proxy.press(id, choice == "pay").await;
         let back = proxy.intents[id].return_url.clone().unwrap();
         return HttpResponse::SeeOther().insert_header(("Location", back)).finish();
     }
-    if header("stripe-version").as_deref() != Some(API_VERSION) {
-        return reply(invalid("version"));
+    let asked = match Asked::read(&request, &body, KEY) {
+        Ok(asked) => asked,
+        Err(refused) => return reply(refused),
+    };
+    if let Some(answer) = proxy.remembered.known(&asked) {
+        return reply(answer);
     }
-    proxy.authorization = header("authorization").unwrap_or_default();
-    let text = if method == Method::GET { request.query_string().as_bytes() } else { &body[..] };
-    let fields: Fields = form_urlencoded::parse(text).into_owned().collect();
-    let key = header("idempotency-key").map(|key| (path.clone(), key));
-    if let Some((before, answer)) = key.as_ref().and_then(|key| proxy.keys.get(key)) {
-        return reply(if *before == fields { answer.clone() } else { refusal(400, "idempotency_error", "") });
-    }
-    let parts: Vec<_> = path.trim_start_matches("/v1/").split('/').collect();
-    let answer = proxy.act(&method, &parts, &fields, &host).await;
-    if let Some(key) = key {
-        proxy.keys.insert(key, (fields, answer.clone()));
-    }
-    reply(answer)
-}
-
-fn reply((status, body): Answer) -> HttpResponse {
-    HttpResponse::build(StatusCode::from_u16(status).unwrap()).json(body)
-}
-
-fn refusal(status: u16, kind: &str, code: &str) -> Answer {
-    (status, json!({"error": {"type": kind, "code": code}}))
-}
-
-fn invalid(code: &str) -> Answer {
-    refusal(400, "invalid_request_error", code)
+    let authorization = request.headers().get("authorization").map_or("", |value| value.to_str().unwrap());
+    proxy.authorization = authorization.to_owned();
+    let answer = proxy.act(&asked.method, &asked.parts(), &asked.fields, &asked.host).await;
+    reply(proxy.remembered.remember(asked, answer))
 }
 
 /// The fields that localstripe knows too.
@@ -175,7 +153,7 @@ impl Proxy {
             ("GET", ["balance" | "refunds"] | ["payment_methods", _]) | ("POST", ["customers" | "payment_methods"]) => {
                 self.ask(method, &parts.join("/"), &only(fields, |_| true)).await
             }
-            _ => refusal(404, "invalid_request_error", "resource_missing"),
+            _ => missing(),
         }
     }
 
@@ -259,10 +237,10 @@ impl Proxy {
             return (status, intent);
         }
         if intent["status"] != "requires_payment_method" {
-            return invalid("payment_intent_unexpected_state");
+            return invalid(Some("payment_intent_unexpected_state"));
         }
         let method = fields.get("payment_method").filter(|method| !self.detached.contains(*method));
-        let Some(method) = method else { return invalid("payment_method_unexpected_state") };
+        let Some(method) = method else { return invalid(Some("payment_method_unexpected_state")) };
         let (path, means) = (format!("{kind}/{id}"), [("payment_method", method.as_str())]);
         let (status, confirmed) = if kind == SETUPS {
             self.post(&format!("{path}/confirm"), &means).await
@@ -335,7 +313,7 @@ impl Proxy {
     async fn cancel(&mut self, (kind, id): (&str, &str), fields: &Fields, host: &str) -> Answer {
         let (status, intent) = self.show(kind, id, host).await;
         if status == 200 && matches!(intent["status"].as_str(), Some("succeeded" | "canceled")) {
-            return invalid("payment_intent_unexpected_state");
+            return invalid(Some("payment_intent_unexpected_state"));
         }
         let (status, cancelled) = self.post(&format!("{kind}/{id}/cancel"), &[]).await;
         if status != 200 {
@@ -352,7 +330,7 @@ impl Proxy {
             return (status, intent);
         }
         if intent["status"] != "requires_capture" || intent["amount"].as_i64().unwrap() < amount {
-            return invalid("payment_intent_unexpected_state");
+            return invalid(Some("payment_intent_unexpected_state"));
         }
         let path = format!("{INTENTS}/{id}");
         let (status, captured) =
@@ -370,13 +348,13 @@ impl Proxy {
         let of = &fields["payment_intent"];
         let amount: i64 = fields["amount"].parse().unwrap();
         let Some(received) = self.intents.get(of).map(|kept| kept.received).filter(|received| 0 < *received) else {
-            return invalid("charge_not_captured");
+            return invalid(Some("charge_not_captured"));
         };
         // What a capture in part released is a refund here, too, but of no intent.
         let made = self.ask(&Method::GET, "refunds", &[("payment_intent", of), ("limit", ALL)]).await.1;
         let made = made["data"].as_array().unwrap().iter().filter(|refund| refund["payment_intent"] == of.as_str());
         if received < amount + made.map(|refund| refund["amount"].as_i64().unwrap()).sum::<i64>() {
-            return invalid("charge_already_refunded");
+            return invalid(Some("charge_already_refunded"));
         }
         self.post("refunds", &only(fields, |_| true)).await
     }

@@ -2,27 +2,24 @@
 
 #[path = "stand_in_disputes.rs"]
 mod disputes;
+#[path = "stripe_http.rs"]
+mod stripe_http;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use actix_web::http::StatusCode;
 use actix_web::web::{self, Bytes, Data};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, rt};
-use dropin_processor_stripe::API_VERSION;
 use serde_json::{Value, json};
-use url::form_urlencoded;
+use stripe_http::{Answer, Asked, Fields, Remembered, invalid, missing, refusal, reply};
 
 pub(crate) const KEY: &str = "sk_test_of_this_test";
 /// A card whose refunds fail after they have succeeded.
 const REFUND_FAILS: &str = "4000000000005126";
 /// Most entries of a page of a list, so that three refunds are two pages.
 const PAGE: usize = 2;
-
-type Fields = BTreeMap<String, String>;
-type Answer = (u16, Value);
 
 #[derive(Default)]
 struct Books {
@@ -32,8 +29,7 @@ struct Books {
     refunds: Vec<Value>,
     disputes: Vec<disputes::Dispute>,
     files: BTreeMap<String, Value>,
-    /// What was answered under a key, and to what.
-    keys: HashMap<(String, String), (Fields, Answer)>,
+    remembered: Remembered,
 }
 
 #[derive(Clone, Default)]
@@ -74,54 +70,26 @@ impl StandIn {
 }
 
 async fn answer(request: HttpRequest, body: Bytes, books: Data<Arc<Mutex<Books>>>) -> HttpResponse {
-    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap().to_owned());
-    let host = header("host").unwrap();
-    let (method, path) = (request.method().as_str().to_owned(), request.path().to_owned());
     let mut books = books.lock().unwrap();
-    if let Some(rest) = path.strip_prefix("/page/") {
+    if let Some(rest) = request.path().strip_prefix("/page/") {
         let (id, choice) = rest.split_once('/').unwrap();
         books.press(id, choice);
         let back = books.intents[id].return_url.clone().unwrap();
         return HttpResponse::SeeOther().insert_header(("Location", back)).finish();
     }
-    if header("authorization") != Some(format!("Bearer {KEY}")) {
-        return reply(refusal(401, "invalid_request_error", None));
-    }
-    if header("stripe-version").as_deref() != Some(API_VERSION) {
-        return reply(refusal(400, "invalid_request_error", Some("version")));
-    }
-    let text = if method == "GET" { request.query_string().as_bytes().to_vec() } else { body.to_vec() };
-    let is_file = (method.as_str(), path.as_str()) == ("POST", "/v1/files");
-    let fields: Fields = match is_file {
-        true => [("body".to_owned(), String::from_utf8_lossy(&body).into_owned())].into(),
-        false => form_urlencoded::parse(&text).into_owned().collect(),
+    let asked = match Asked::read(&request, &body, KEY) {
+        Ok(asked) => asked,
+        Err(refused) => return reply(refused),
     };
-    let key = header("idempotency-key").map(|key| (path.clone(), key));
-    if let Some((before, answer)) = key.as_ref().and_then(|key| books.keys.get(key)) {
-        let same = *before == fields;
-        return reply(if same { answer.clone() } else { refusal(400, "idempotency_error", None) });
+    if let Some(answer) = books.remembered.known(&asked) {
+        return reply(answer);
     }
-    let parts: Vec<_> = path.trim_start_matches("/v1/").split('/').collect();
-    let answer = match is_file {
-        true => books.take_file(&header("content-type").unwrap_or_default(), &body),
-        false => books.act(&method, &parts, &fields, &host),
+    let content_type = request.headers().get("content-type").map_or("", |value| value.to_str().unwrap());
+    let answer = match (asked.method.as_str(), asked.path.as_str()) {
+        ("POST", "/v1/files") => books.take_file(content_type, &body),
+        (method, _) => books.act(method, &asked.parts(), &asked.fields, &asked.host),
     };
-    if let Some(key) = key {
-        books.keys.insert(key, (fields, answer.clone()));
-    }
-    reply(answer)
-}
-
-fn reply((status, body): Answer) -> HttpResponse {
-    HttpResponse::build(StatusCode::from_u16(status).unwrap()).json(body)
-}
-
-fn refusal(status: u16, kind: &str, code: Option<&str>) -> Answer {
-    (status, json!({"error": {"type": kind, "code": code, "message": "what was sent is repeated here"}}))
-}
-
-fn invalid(code: Option<&str>) -> Answer {
-    refusal(400, "invalid_request_error", code)
+    reply(books.remembered.remember(asked, answer))
 }
 
 impl Books {
@@ -162,7 +130,7 @@ impl Books {
             ("GET", ["refunds"]) => self.list_refunds(fields),
             (_, ["disputes", rest @ ..]) => self.dispute(method, rest, fields),
             ("GET", ["files", id]) => (200, self.files[*id].clone()),
-            _ => refusal(404, "invalid_request_error", Some("resource_missing")),
+            _ => missing(),
         }
     }
 
@@ -176,7 +144,7 @@ impl Books {
     fn show_method(&self, id: &str) -> Answer {
         match self.methods.get(id) {
             Some(method) => (200, json!({"id": id, "customer": method.customer, "card": card(&method.number)})),
-            None => refusal(404, "invalid_request_error", Some("resource_missing")),
+            None => missing(),
         }
     }
 
@@ -193,7 +161,7 @@ impl Books {
 
     fn show(&self, id: &str, host: &str) -> Answer {
         let Some(intent) = self.intents.get(id) else {
-            return refusal(404, "invalid_request_error", Some("resource_missing"));
+            return missing();
         };
         let is_setup = id.starts_with("seti_");
         let method = intent.method.as_ref().map(|method| (method, &self.methods[method]));
@@ -226,7 +194,7 @@ impl Books {
 
     fn confirm(&mut self, id: &str, fields: &Fields, host: &str) -> Answer {
         let Some(intent) = self.intents.get(id).cloned() else {
-            return refusal(404, "invalid_request_error", Some("resource_missing"));
+            return missing();
         };
         if intent.status != "requires_payment_method" {
             return invalid(Some("payment_intent_unexpected_state"));

@@ -28,6 +28,7 @@ pub mod operators;
 pub mod order;
 pub mod outbox;
 pub mod payment;
+pub mod processor_account;
 pub mod race;
 pub mod rates;
 pub mod refund;

@@ -61,6 +61,9 @@ fn with(value: &SealedValue, sealed: SealedSecret) -> SealedValue {
         SealedValue::PreviousWebhookSecret { endpoint, .. } => SealedValue::PreviousWebhookSecret { endpoint, sealed },
         SealedValue::WalletCertificate { merchant, .. } => SealedValue::WalletCertificate { merchant, sealed },
         SealedValue::OperatorAuthenticator { operator, .. } => SealedValue::OperatorAuthenticator { operator, sealed },
+        SealedValue::ProcessorAccount { id, merchant, ref processor, .. } => {
+            SealedValue::ProcessorAccount { id, merchant, processor: processor.clone(), sealed }
+        }
         SealedValue::DisputeEvidence { answer, .. } => SealedValue::DisputeEvidence { answer, sealed },
         SealedValue::ContractCredential { merchant, contract, discarded, .. } => {
             let sealed = SealedCredential { key_id: "1732406401-0badcafe".to_owned(), bytes: sealed.0 };

@@ -6,6 +6,7 @@ mod endpoints;
 mod failures;
 mod known;
 mod merchants;
+mod processor_accounts;
 mod screening_rules;
 mod trigger_user;
 mod users;
@@ -28,6 +29,10 @@ pub use endpoints::{EndpointAdded, EndpointUpdate, SecretRotated};
 pub use failures::FailureLimit;
 pub use known::KnownMerchants;
 pub use merchants::{CreateMerchant, MerchantAccount, MerchantCreated};
+pub(crate) use processor_accounts::owner as processor_account_owner;
+pub use processor_accounts::{
+    MAX_PROCESSOR_ACCOUNTS, ProcessorAccountError, ProcessorAccountSecrets, ProcessorAccounts,
+};
 pub use screening_rules::{MerchantScreening, ScreeningRulesError, ScreeningRulesSet};
 pub use users::{PasswordRotated, UserAdded};
 

@@ -4,7 +4,7 @@ use dropin_access::{ApiUser, Endpoint, Merchant, Permission, RateSettings, Walle
 use dropin_catalogue::{Adjustment, MerchantMethods};
 use dropin_contract::Contract;
 use dropin_order::{Order, Refund, VoidCause};
-use dropin_ports::MerchantSettings;
+use dropin_ports::{MerchantSettings, ProcessorAccount};
 use dropin_session::Session;
 use dropin_wire::audit_log::Document;
 
@@ -137,6 +137,13 @@ pub(crate) fn wallet_document(identity: &WalletIdentity) -> Document {
         .text("MerchantIdentifier", identity.identifier.as_str())
         .text("Country", &identity.country)
         .text("CertificateEndsAt", identity.expires_at)
+}
+
+pub(crate) fn processor_account_document(account: &ProcessorAccount) -> Document {
+    Document::new()
+        .text("Account", &account.account)
+        .text("SetAt", account.set_at)
+        .text("Events", if account.has_events { "signed" } else { "none" })
 }
 
 pub(crate) fn session_document(session: &Session) -> Document {

@@ -15,8 +15,8 @@ use dropin_ports::{Acting, Actor, AuditChain, AuditEntry, AuditSeal, AuditSubjec
 use dropin_wire::audit_log::{EntryBody, Json, SealBody};
 
 pub(crate) use documents::{
-    contract_document, endpoint_document, merchant_document, order_document, rates_document, refund_document,
-    session_document, settings_document, user_document, wallet_document,
+    contract_document, endpoint_document, merchant_document, order_document, processor_account_document,
+    rates_document, refund_document, session_document, settings_document, user_document, wallet_document,
 };
 pub use export::{AuditExport, ExportError, ExportSummary};
 pub use sealing::{SealError, Sealing};

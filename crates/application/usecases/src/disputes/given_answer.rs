@@ -43,7 +43,7 @@ impl Disputes {
             if let Some(answered) = repeated(&found, kind)? {
                 return Ok(answered);
             }
-            let (change, answer) = self.begun(&found, &act.by, &response)?;
+            let (change, answer) = self.begun(&found, &act.by, &response).await?;
             match self.store.change_dispute(change).await? {
                 DisputeChanged::Done => return self.give(&found.dispute, &answer, response).await,
                 DisputeChanged::Stale | DisputeChanged::Known => {}
@@ -61,7 +61,7 @@ impl Disputes {
     }
 
     /// What is written before the processor is told.
-    fn begun(
+    async fn begun(
         &self,
         found: &DisputeWithOrder,
         by: &Acting,
@@ -76,7 +76,7 @@ impl Disputes {
             DisputeResponse::Evidence(handed_in) => Some(evidence::seal(&*self.secrets, id, handed_in)?),
         };
         // Nobody here can tell the processor: the settler does at once.
-        let is_ours = self.processor(&found.dispute.processor).is_some();
+        let is_ours = self.processors.find(&found.dispute.processor).await?.is_some();
         let answer = DisputeAnswer {
             id,
             dispute_id: found.dispute.id,
@@ -126,7 +126,8 @@ impl Disputes {
         answer: &DisputeAnswer,
         response: DisputeResponse,
     ) -> Result<AnsweredDispute, DisputeError> {
-        let Some(processor) = self.processor(&dispute.processor) else {
+        // Where it cannot be found out, the settler gives the answer that is written down.
+        let Ok(Some(processor)) = self.processors.find(&dispute.processor).await else {
             return Ok(AnsweredDispute { dispute: dispute.clone(), is_pending: true });
         };
         let request = DisputeAnswerRequest {

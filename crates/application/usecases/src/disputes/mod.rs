@@ -12,6 +12,7 @@ mod report;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use dropin_kernel::{DisputeId, MerchantId, OrderId, ProcessorId};
 use dropin_order::{Dispute, DisputeState};
 use dropin_ports::{
@@ -41,6 +42,31 @@ pub struct DisputeProcessor {
     pub api: Arc<dyn ProcessorDisputes>,
 }
 
+/// The processors whose disputes are followed, and merchants' accounts there, as they are now.
+#[async_trait]
+pub trait DisputeProcessors: Send + Sync {
+    /// All of them.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    async fn list(&self) -> Result<Vec<DisputeProcessor>, StoreError>;
+
+    /// The one of this name.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    async fn find(&self, name: &ProcessorId) -> Result<Option<DisputeProcessor>, StoreError> {
+        Ok(self.list().await?.into_iter().find(|processor| processor.name == *name))
+    }
+}
+
+#[async_trait]
+impl DisputeProcessors for Vec<DisputeProcessor> {
+    async fn list(&self) -> Result<Vec<DisputeProcessor>, StoreError> {
+        Ok(self.clone())
+    }
+}
+
 /// Disputes.
 #[derive(Clone)]
 pub struct Disputes {
@@ -49,7 +75,7 @@ pub struct Disputes {
     /// Where Orders are.
     pub orders: Arc<dyn PaymentStore>,
     /// Whom they are told by and answered to; without any, an answer is left to the settler.
-    pub processors: Vec<DisputeProcessor>,
+    pub processors: Arc<dyn DisputeProcessors>,
     /// Seals evidence.
     pub secrets: Arc<dyn Secrets>,
     /// The time.
@@ -109,10 +135,6 @@ impl Disputes {
     /// [`StoreError`].
     pub async fn find(&self, id: DisputeId) -> Result<Option<DisputeWithOrder>, StoreError> {
         self.store.find_dispute(id).await
-    }
-
-    fn processor(&self, name: &ProcessorId) -> Option<&DisputeProcessor> {
-        self.processors.iter().find(|processor| processor.name == *name)
     }
 
     /// Waits before the next try when somebody else changes the same Order: longer each round, with full jitter.

@@ -7,7 +7,7 @@ use dropin_kernel::MerchantId;
 use dropin_order::DisputeState;
 use dropin_ports::{AnsweredDispute, Metric, MetricSample, MetricSource, OpenDisputes, StoreError};
 
-use super::Disputes;
+use super::{DisputeProcessor, Disputes};
 
 impl Disputes {
     /// Undecided disputes of these merchants, or of all merchants: those that wait for an answer first, soonest due first.
@@ -23,8 +23,8 @@ impl Disputes {
     }
 
     /// A metric for each processor of the deployment whose disputes are followed, and for any that had some before.
-    fn measure(&self, open: &[OpenDisputes]) -> Metric {
-        let mut processors: Vec<_> = self.processors.iter().map(|processor| &processor.name).collect();
+    fn measure(followed: &[DisputeProcessor], open: &[OpenDisputes]) -> Metric {
+        let mut processors: Vec<_> = followed.iter().map(|processor| &processor.name).collect();
         for group in open {
             if !processors.contains(&&group.processor) {
                 processors.push(&group.processor);
@@ -51,6 +51,7 @@ impl Disputes {
 impl MetricSource for Disputes {
     async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
         let open = self.store.count_open_disputes().await.map_err(|error| error.to_string())?;
-        Ok(vec![self.measure(&open)])
+        let followed = self.processors.list().await.map_err(|error| error.to_string())?;
+        Ok(vec![Self::measure(&followed, &open)])
     }
 }

@@ -26,7 +26,7 @@ impl Disputes {
     /// [`StoreError`].
     pub async fn read_new(&self, limit: u32) -> Result<bool, StoreError> {
         let (mut more, mut failed) = (false, Ok(()));
-        for processor in &self.processors {
+        for processor in &self.processors.list().await? {
             // One that fails keeps no other from being read.
             match self.read_list(processor, limit).await {
                 Ok(there_is_more) => more |= there_is_more,
@@ -168,7 +168,7 @@ impl Disputes {
     /// [`StoreError`].
     pub async fn look_again(&self, limit: u32) -> Result<bool, StoreError> {
         let mut more = false;
-        for processor in &self.processors {
+        for processor in &self.processors.list().await? {
             let now = self.clock.now();
             let due = self.store.claim_undecided_disputes(&processor.name, now, now.plus(LOOK_LEASE), limit).await?;
             more |= due.len() == usize::try_from(limit).unwrap_or(usize::MAX);

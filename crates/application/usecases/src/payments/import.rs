@@ -21,7 +21,8 @@ use dropin_ports::{
 use dropin_validation::Text;
 
 use super::capture::change;
-use super::{MAX_CAS_RETRIES, Payments, busy, corrupt, question};
+use super::decide::DecisionPolicy;
+use super::{Asker, MAX_CAS_RETRIES, Payments, busy, corrupt, question};
 use crate::audit::{BEFORE, known_keys, read_list};
 use crate::audit_log::refund_document;
 
@@ -90,8 +91,10 @@ pub enum ImportRefused {
     /// Something else of the Order is on its way.
     #[error("something else of the Order is on its way here")]
     InFlight,
-    /// The Order's authorization is open here, and its capture would follow under another key.
-    #[error("the Order's authorization is open here, and a capture under another key follows as soon as it is known")]
+    /// The Order's authorization is open here, and a capture follows it that is not the one to take up: of another amount, or before a refund.
+    #[error(
+        "the Order's authorization is open here, and its whole amount is captured as soon as it is known: this is no such capture"
+    )]
     CaptureFollows,
     /// The Order waits for a review.
     #[error("the Order is under review here")]
@@ -310,15 +313,21 @@ impl RecordImport {
                 return Err(ImportRefused::NotItsOrder(id));
             }
             if authorization.state.is_open() {
-                if order.capture_due().is_some() {
-                    return Err(ImportRefused::CaptureFollows);
+                match order.capture_due() {
+                    // Written down by a run that was killed, or that heard nothing.
+                    None => drop(self.payments.poll_processor(authorization.id).await?),
+                    Some(due) if missing.kind == OpKind::Capture && due == amount => {
+                        self.settle_with_capture(&order, &authorization, missing.operation, &due, by).await?;
+                    }
+                    Some(_due) => return Err(ImportRefused::CaptureFollows),
                 }
-                // Written down by a run that was killed, or that heard nothing.
-                self.payments.poll_processor(authorization.id).await?;
                 continue;
             }
             if authorization.state != OpState::Approved {
                 return Err(ImportRefused::WrongState(order.state));
+            }
+            if self.payments.store.find_payment(missing.operation).await?.is_some() {
+                return Ok(());
             }
             let change = match missing.kind {
                 OpKind::Capture => self.capture(&order, &authorization, missing.operation, &amount, by)?,
@@ -341,6 +350,28 @@ impl RecordImport {
             }
         }
         Err(busy("taken up").into())
+    }
+
+    /// Learns the outcome of an authorization whose capture follows by itself, and writes that capture down under the key under which the processor made
+    /// it: it is asked about, and asked for by nobody.
+    async fn settle_with_capture(
+        &self,
+        order: &Order,
+        authorization: &Operation,
+        key: OpId,
+        due: &Amount,
+        by: &Acting,
+    ) -> Result<(), ImportRefused> {
+        let now = self.payments.clock.now();
+        let capture = authorization.capture(key, *due, now, now);
+        if self.approved(question(order.merchant_id, &capture)).await? != *due {
+            return Err(ImportRefused::NothingHeld);
+        }
+        self.approved(question(order.merchant_id, authorization)).await?;
+        let policy = DecisionPolicy { capture_key: Some(key), ..DecisionPolicy::of(Asker::Nobody) };
+        let entry = self.payments.order_entry(by, AuditAction::OrderImport, order);
+        self.payments.poll_as(authorization.id, policy, Some(entry)).await?;
+        Ok(())
     }
 
     fn capture(

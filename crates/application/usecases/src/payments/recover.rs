@@ -4,8 +4,8 @@
 //! may have left): it is looked up, and when absent the processor is told to refuse its key for ever before the attempt fails.
 
 use dropin_kernel::OpId;
-use dropin_order::{DeclineReason, OpKind, OrderState};
-use dropin_ports::{ClaimedOperation, Payment, ProcessorReply, StatusReply, StoreError, Waiting};
+use dropin_order::{DeclineReason, OpKind, Operation, OrderState};
+use dropin_ports::{ClaimedOperation, NewAuditEntry, Payment, ProcessorReply, StatusReply, StoreError, Waiting};
 
 use super::decide::DecisionPolicy;
 use super::screened::ScreenedReply;
@@ -50,6 +50,16 @@ impl Payments {
 
     /// Asks about an operation and does what follows at once; `None` when there is no such operation.
     pub(super) async fn poll_processor(&self, id: OpId) -> Result<Option<PollOutcome>, StoreError> {
+        self.poll_as(id, DecisionPolicy::of(Asker::Nobody), None).await
+    }
+
+    /// The same by a policy, with the entry of the act that made it. A capture under a known key was asked for before, and is not again.
+    pub(super) async fn poll_as(
+        &self,
+        id: OpId,
+        policy: DecisionPolicy,
+        audit: Option<NewAuditEntry>,
+    ) -> Result<Option<PollOutcome>, StoreError> {
         let Some(payment) = self.store.find_payment(id).await? else { return Ok(None) };
         let merchant = payment.order.merchant_id;
         let answer = if payment.operation.state.is_open() {
@@ -66,18 +76,18 @@ impl Payments {
             StatusReply::Absent => ProcessorReply::Unknown { why: "absent, and could not be abandoned".to_owned() },
             StatusReply::Unreachable { why } => ProcessorReply::Unknown { why },
         };
-        let policy = DecisionPolicy::of(Asker::Nobody);
         let heard = answer.clone();
         let page_is_open = matches!(answer, ProcessorReply::Pending(Waiting::Shopper { .. }));
         let screened = self.find_screened(&payment, &answer).await?;
         let ScreenedReply { reply, outcome } = self.after_screening(&payment.order, screened, answer).await;
-        let mut conclusion = self.conclude(id, reply, policy).await?;
+        let mut conclusion = self.conclude_from(id, None, reply, policy, audit).await?;
         self.count_outcome(&conclusion, outcome).await;
         if payment.operation.kind == OpKind::Authorize {
             self.void_what_was_closed(&heard, &conclusion).await?;
         }
         // What follows is asked for at once; what is tried again waits until it is due.
-        if let Some(next) = conclusion.follow_up.take_if(|next| next.tries == 0) {
+        let is_asked = |next: &Operation| policy.capture_key == Some(next.id);
+        if let Some(next) = conclusion.follow_up.take_if(|next| next.tries == 0 && !is_asked(next)) {
             self.finish(merchant, next).await?;
         }
         Ok(Some(PollOutcome { conclusion, page_is_open }))

@@ -39,7 +39,7 @@ impl Payments {
         let (currency, country) = (purchase.total.currency(), purchase.country);
         let payment = RoutedPayment { method, currency, country };
         let named = purchase.merchant.processors.candidates(&self.processors, &payment);
-        let named: Vec<_> = named.map(|profile| Some(profile.id.clone())).collect();
+        let named: Vec<_> = named.map(|id| Some(id.clone())).collect();
         if named.is_empty() {
             let why = format!("no payment processor of this merchant takes it in {}: use another", currency.code());
             return Err(Violation::new("PaymentMethod", ViolationCode::NotAllowed, why));

@@ -5,14 +5,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_access::operator::{Operator, OperatorRights, OperatorSession, OperatorState, SessionStage};
 use dropin_access::{MerchantIdentifier, SealedSecret, WalletIdentity};
-use dropin_kernel::{EndpointId, MerchantId, OperatorId, OperatorSessionId};
+use dropin_kernel::{EndpointId, MerchantId, OperatorId, OperatorSessionId, ProcessorId};
 use dropin_ports::{
     AcceptInvitation, AccessStore, Applied, Clock, InvitationAccepted, KeyringError, NewInvitation, NewOperatorSession,
-    OperatorInvited, OperatorStore, PhcHash, SealedKind, SealedStore, SealedValue, SecretKeys, Secrets, StoreError,
-    TokenHash, TotpAuthenticator, WalletStore,
+    OperatorInvited, OperatorStore, PhcHash, ProcessorAccount, ProcessorAccountStore, SealedKind, SealedStore,
+    SealedValue, SecretKeys, Secrets, StoreError, TokenHash, TotpAuthenticator, WalletStore,
 };
 use dropin_store::Store;
-use dropin_usecases::access::Merchants;
+use dropin_usecases::access::{Merchants, ProcessorAccountSecrets};
 use dropin_usecases::key_rotation::{KeyRotation, RotationError, SealedRing};
 use dropin_validation::{Email, Text};
 use uuid::Uuid;
@@ -21,14 +21,17 @@ use crate::harness::Harness;
 
 const CERTIFICATE: &[u8] = b"certificate and key";
 
+const ACCOUNT: &[u8] = b"sk_test_1\nwhsec_1\nwhsec_2";
+
 const AUTHENTICATOR: &[u8] = b"what a telephone knows";
 
 /// Values of an account that the master ring seals. Evidence in disputes belongs to Orders, which it has none of.
-const KINDS: [SealedKind; 4] = [
+const KINDS: [SealedKind; 5] = [
     SealedKind::WebhookSecret,
     SealedKind::PreviousWebhookSecret,
     SealedKind::WalletCertificate,
     SealedKind::OperatorAuthenticator,
+    SealedKind::ProcessorAccount,
 ];
 const SEALED: usize = KINDS.len();
 
@@ -55,6 +58,19 @@ impl Account {
             set_at: harness.clock.now(),
         };
         harness.store.put_wallet(identity, dropin_store_contract::audited()).await.unwrap();
+        let id = Uuid::now_v7();
+        let processor: ProcessorId = format!("stripe.{}", &id.simple().to_string()[8..]).parse().unwrap();
+        let account = ProcessorAccount {
+            id,
+            merchant_id: merchant,
+            account: format!("acct_{id}"),
+            has_events: false,
+            sealed: harness.secrets.seal_secret(&account_owner(id, merchant, &processor), ACCOUNT).unwrap(),
+            processor,
+            set_at: harness.clock.now(),
+            removed_at: None,
+        };
+        harness.store.put_processor_account(account, 99, dropin_store_contract::audited()).await.unwrap();
         Self { merchant, endpoint, operator: join(harness).await, secrets }
     }
 
@@ -63,6 +79,9 @@ impl Account {
         let identity = harness.store.find_wallet(self.merchant).await.unwrap().unwrap();
         let opened = harness.secrets.open_secret(&wallet_owner(self.merchant), &identity.sealed);
         assert_eq!(opened, Ok(CERTIFICATE.to_vec()));
+        let account = harness.store.list_processor_accounts(Some(self.merchant)).await.unwrap().remove(0);
+        let opened = ProcessorAccountSecrets::open(&*harness.secrets, &account).unwrap();
+        assert_eq!((opened.key.as_str(), opened.events.as_str()), ("sk_test_1", "whsec_1\nwhsec_2"));
         let account = harness.store.find_operator(self.operator).await.unwrap().unwrap();
         let sealed = account.credentials.authenticator.unwrap().secret;
         let opened = harness.secrets.open_secret(&authenticator_owner(self.operator), &sealed);
@@ -114,6 +133,11 @@ async fn join(harness: &Harness) -> OperatorId {
 /// What authenticators are sealed for since the first version: it must never change.
 fn authenticator_owner(operator: OperatorId) -> String {
     format!("authenticator of operator {operator}")
+}
+
+/// What keys of accounts at processors are sealed for since the first version: it must never change.
+fn account_owner(id: Uuid, merchant: MerchantId, processor: &ProcessorId) -> String {
+    format!("processor account {id} {processor} of {merchant}")
 }
 
 /// What certificates are sealed for since the first version: it must never change.

@@ -97,7 +97,7 @@ impl Scene {
         let disputes = Disputes {
             store: store.clone(),
             orders: store,
-            processors: vec![DisputeProcessor { name: name(), api: bank.clone() }],
+            processors: Arc::new(vec![DisputeProcessor { name: name(), api: bank.clone() }]),
             secrets: keys.clone(),
             clock: world.payments.clock.clone(),
             ids: Arc::new(FreshIds),
@@ -219,7 +219,7 @@ async fn open_disputes_are_counted_for_each_processor_and_state() {
     scene.answer(order, id, DisputeResponse::Evidence(evidence())).await.unwrap();
     assert_eq!(measured().await, [bank("NEEDS_RESPONSE", 2), bank("UNDER_REVIEW", 1)]);
     // A processor that was taken out of the deployment leaves its disputes behind.
-    let gone = Disputes { processors: Vec::new(), ..scene.disputes.clone() };
+    let gone = Disputes { processors: Arc::<Vec<DisputeProcessor>>::default(), ..scene.disputes.clone() };
     assert_eq!(gone.collect_metrics().await.unwrap()[0].samples().len(), 2);
 }
 
@@ -469,7 +469,7 @@ async fn an_inquiry_that_was_answered_and_becomes_a_chargeback_is_answered_once_
 async fn a_program_without_the_processor_leaves_the_answer_to_the_settler() {
     let scene = Scene::new().await;
     let (order, id) = scene.disputed(400).await;
-    let command = Disputes { processors: Vec::new(), ..scene.disputes.clone() };
+    let command = Disputes { processors: Arc::<Vec<DisputeProcessor>>::default(), ..scene.disputes.clone() };
     let answered = command.answer(&scene.world.caller.act(None), order, id, DisputeResponse::Accept).await.unwrap();
     assert_eq!((answered.is_pending, scene.bank.told()), (true, 0));
     assert_eq!(scene.disputes.give_due(10).await, Ok(1));

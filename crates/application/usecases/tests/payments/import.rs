@@ -269,3 +269,47 @@ async fn a_run_that_heard_nothing_is_gone_on_with() {
     assert_eq!(scene.take_up(capture, &MissingNames::default()).await, Ok(OrderState::Processed));
     assert_eq!(script.asked(OpKind::Capture), [], "only asked about");
 }
+
+/// The backup was made while the authorization was open; its capture followed, and is known to the processor alone.
+#[tokio::test]
+async fn a_capture_that_follows_by_itself_is_taken_up_under_its_own_key() {
+    let scene = Scene::new().await;
+    let (world, script) = (&scene.world, &scene.world.script);
+    script.say(OpKind::Authorize, unclear());
+    let (id, _told) = world.checkout("PAYPAL", true).await;
+    assert_eq!(world.state(id).await, "PROCESSING");
+    let record = ProcessorRecord {
+        order: Some(id),
+        ..scene.payment(RecordedMoney::Captured(usd(1_000)), Some(OpId::new(fresh())))
+    };
+    let key = record.capture.unwrap();
+    let of = |record: ProcessorRecord, kind| MissingRecord { kind, operation: key, record };
+    let missing = of(record.clone(), OpKind::Capture);
+    let take_up = async |missing: &MissingRecord| scene.take_up(missing, &MissingNames::default()).await;
+    // Another amount than the one that is captured as soon as the authorization is known, and a refund before it.
+    let less = of(ProcessorRecord { money: RecordedMoney::Captured(usd(600)), ..record.clone() }, OpKind::Capture);
+    let refund = of(ProcessorRecord { money: RecordedMoney::Refunded(usd(600)), ..record }, OpKind::Refund);
+    for wrong in [&less, &refund] {
+        assert_eq!(take_up(wrong).await, Err(ImportRefused::CaptureFollows));
+    }
+    // The processor says that it took nothing, or less; or it is silent.
+    for (said, why) in [
+        (StatusReply::Absent, ImportRefused::NothingHeld),
+        (StatusReply::Known(approved(&usd(600))), ImportRefused::NothingHeld),
+        (StatusReply::Known(unclear()), ImportRefused::Unanswered("a time-out".to_owned())),
+    ] {
+        script.know_status(said);
+        assert_eq!(take_up(&missing).await, Err(why));
+        assert_eq!(world.state(id).await, "PROCESSING");
+    }
+    // The capture, the authorization, that once more as it is written down; then nothing: the capture stays open, under its key.
+    (0..3).for_each(|_| script.know(approved(&usd(1_000))));
+    script.know_status(StatusReply::Known(unclear()));
+    assert_eq!(take_up(&missing).await, Ok(OrderState::PaymentAuthorized));
+    let written = world.store.find_payment(key).await.unwrap().unwrap();
+    assert_eq!((written.operation.kind, written.operation.amount), (OpKind::Capture, usd(1_000)));
+    script.know(approved(&usd(1_000)));
+    assert_eq!(take_up(&missing).await, Ok(OrderState::Processed));
+    assert_eq!(script.asked(OpKind::Capture), [], "only asked about");
+    assert_eq!(world.order(id).await.amounts.captured(), &usd(1_000));
+}

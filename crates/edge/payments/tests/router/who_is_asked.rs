@@ -6,7 +6,7 @@ use dropin_card::Card;
 use dropin_contract::ContractKind;
 use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId};
 use dropin_money::{Amount, Currency};
-use dropin_order::OpKind;
+use dropin_order::{OpKind, ProcessorReference};
 use dropin_payments::ProcessorRouter;
 use dropin_ports::{
     AuthorizeRequest, CaptureRequest, CredentialDeletion, DeleteCredentialRequest, MetricSource, OperationQuery,
@@ -26,7 +26,7 @@ fn id(text: &str) -> Option<ProcessorId> {
     text.parse().ok()
 }
 
-fn amount() -> Amount {
+pub(crate) fn amount() -> Amount {
     Amount::from_minor(Currency::Eur, 9_90).unwrap()
 }
 
@@ -43,18 +43,18 @@ fn card() -> PaymentMethodData {
     PaymentMethodData::Card(Card::new("Ana", "4242424242424242", "123", "2031", "12"))
 }
 
-/// Stores a card at the processor of this name; what it is charged by from now on.
-async fn store(router: &ProcessorRouter, processor: &str) -> StoredCredential {
-    let mut request = AuthorizeRequest {
+/// An authorization at the processor of this name.
+fn authorization(processor: &str, merchant_id: MerchantId) -> AuthorizeRequest {
+    AuthorizeRequest {
         key: OpId::new(Uuid::new_v4()),
         processor: id(processor),
-        merchant_id: merchant(),
+        merchant_id,
         reference: None,
         order_id: OrderId::new(Uuid::new_v4()),
         amount: amount(),
         method_data: card(),
         scheme: None,
-        store: Some(ContractKind::Recurring),
+        store: None,
         merchant_reference: "order-1".to_owned(),
         payment_method: "VISA".to_owned(),
         payment_reference: None,
@@ -62,10 +62,31 @@ async fn store(router: &ProcessorRouter, processor: &str) -> StoredCredential {
         country: None,
         challenge: false,
         exemption: None,
-    };
+    }
+}
+
+/// Asks for it; its key, the processor's own name for it, and the reply.
+async fn asked(router: &ProcessorRouter, mut request: AuthorizeRequest) -> (OpId, ProcessorReference, ProcessorReply) {
     let Registration::Registered(reference) = router.register(&request).await else { panic!("it was not registered") };
-    request.reference = Some(reference);
-    match router.authorize(request).await {
+    request.reference = Some(reference.clone());
+    (request.key, reference, router.authorize(request).await)
+}
+
+/// An approved payment at the processor of this name: its key, and the processor's own name for it.
+pub(crate) async fn authorized(
+    router: &ProcessorRouter,
+    processor: &str,
+    merchant: MerchantId,
+) -> (OpId, ProcessorReference) {
+    let (key, reference, reply) = asked(router, authorization(processor, merchant)).await;
+    assert!(matches!(reply, ProcessorReply::Approved { .. }), "{reply:?}");
+    (key, reference)
+}
+
+/// Stores a card at the processor of this name; what it is charged by from now on.
+async fn store(router: &ProcessorRouter, processor: &str) -> StoredCredential {
+    let store = Some(ContractKind::Recurring);
+    match asked(router, AuthorizeRequest { store, ..authorization(processor, merchant()) }).await.2 {
         ProcessorReply::Approved { credential: Some(approval), .. } => approval.stored.unwrap(),
         other => panic!("{other:?}"),
     }

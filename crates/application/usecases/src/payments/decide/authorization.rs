@@ -150,7 +150,8 @@ fn capture_follows(draft: &mut Draft<'_>, amount: &Amount) -> Result<(), StoreEr
     let now = draft.settlement.now;
     let step = draft.order().request_capture(amount, now);
     draft.order_step(step.map_err(|_rule| corrupt("an authorized Order without an amount to capture"))?);
-    let (id, due_at) = (draft.with.op_id(), now.plus(draft.with.timing.lease));
+    let id = draft.policy.capture_key.unwrap_or_else(|| draft.with.op_id());
+    let due_at = now.plus(draft.with.timing.lease);
     let authorization = &draft.payment.operation;
     let capture = authorization.capture(id, *amount, now, due_at).through(authorization.channel);
     draft.settlement.follow_up = Some(capture);

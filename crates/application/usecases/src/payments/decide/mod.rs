@@ -9,6 +9,7 @@ mod void;
 
 use std::time::Duration;
 
+use dropin_kernel::OpId;
 use dropin_money::Amount;
 use dropin_order::{OpKind, OpState, OrderState};
 use dropin_ports::{Payment, ProcessorReply, Settlement, StoreError};
@@ -37,12 +38,14 @@ pub(super) struct DecisionPolicy {
     pub(super) accept: bool,
     /// The processor was asked to close the hosted page.
     pub(super) closing: bool,
+    /// The key under which the capture that follows was asked for before, by a program whose books are lost; `None` for a new one.
+    pub(super) capture_key: Option<OpId>,
 }
 
 impl DecisionPolicy {
     /// As `asker` asks for itself.
     pub(super) const fn of(asker: Asker) -> Self {
-        Self { asker, accept: false, closing: false }
+        Self { asker, accept: false, closing: false, capture_key: None }
     }
 }
 
