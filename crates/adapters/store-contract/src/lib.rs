@@ -10,7 +10,7 @@ mod values;
 pub use cases::velocity::any_decision;
 pub use harness::{Harness, Raw, approval};
 pub use steps::{checkout, checkout_approval};
-pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_key, new_merchant};
+pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_key, new_merchant, replacement};
 
 /// Runs one case on an empty store, on a runtime with several threads.
 pub fn run<C, F>(open: impl FnOnce() -> Harness, case: C)
@@ -59,6 +59,14 @@ macro_rules! all_cases {
                 a_reference_names_the_newest_profile
                 expired_sessions_come_oldest_first
                 another_merchant_finds_nothing
+            }
+            replacement {
+                of_many_replacements_of_a_session_one_wins
+                a_key_replaces_one_session
+                replacements_and_submits_at_once_leave_one_winner_each
+                a_replacement_that_is_refused_leaves_those_beside_it_alone
+                a_reference_that_two_sessions_want_goes_to_one
+                a_replacement_that_is_written_already_is_done
             }
             attempts {
                 a_failed_attempt_leads_to_the_next

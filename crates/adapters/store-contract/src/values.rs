@@ -16,8 +16,8 @@ use dropin_kernel::{
 use dropin_money::{Amount, Currency};
 use dropin_order::{BankDetails, NewOrder, Operation, Order, OrderParts};
 use dropin_ports::{
-    Acting, Actor, AuditSubject, KeyUse, NewAuditEntry, NewEvent, NewHistoryEntry, NewMerchant, NewSession, RequestKey,
-    SealedCard, StashEntry, StashFound, StashKey, StashSummary, Subject,
+    Acting, Actor, AuditSubject, KeyUse, NewAuditEntry, NewEvent, NewHistoryEntry, NewMerchant, NewSession,
+    ReplaceSession, RequestKey, SealedCard, StashEntry, StashFound, StashKey, StashSummary, Subject,
 };
 use dropin_rates::ExchangeRate;
 use dropin_session::{BillingChoice, SaleRate, SaleRateParts, Session, SessionParts, SessionTerms, SessionTermsParts};
@@ -251,6 +251,12 @@ pub fn insertable(merchant: MerchantId) -> NewSession {
 pub fn insertable_with(merchant: MerchantId, edit: impl FnOnce(&mut SessionTermsParts)) -> NewSession {
     let session = new_session(merchant, terms_with(edit));
     NewSession { history: of_session(&session, "CREATE", session.created_at), session, response: None }
+}
+
+/// A replacement of a Session's terms, decided five seconds after the start.
+pub fn replacement(session: &Session, terms: SessionTerms) -> ReplaceSession {
+    let (change, _) = session.as_created().unwrap().replace(terms, at(5));
+    ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change, response: None }
 }
 
 pub(crate) fn of_session(session: &Session, what: &'static str, at: Timestamp) -> NewHistoryEntry {

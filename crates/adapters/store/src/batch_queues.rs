@@ -15,6 +15,7 @@ use crate::create::Creation;
 use crate::find::Search;
 use crate::outbox::{Claiming, Finishing};
 use crate::payment::{Preparation, Settling};
+use crate::replace::Replacement;
 use crate::screening::Counting;
 use crate::stash::{Peek, Put};
 use crate::store::Store;
@@ -77,6 +78,7 @@ macro_rules! batch_queues {
 
 batch_queues! {
     creations: Creation, Write, 2, "dropin-store-new";
+    replacements: Replacement, Write, 2, "dropin-store-rep";
     searches: Search, Read, 1, "dropin-store-get";
     peeks: Peek, Read, 1, "dropin-store-see";
     preparations: Preparation, Write, 2, "dropin-store-pre";

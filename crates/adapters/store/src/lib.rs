@@ -30,6 +30,7 @@ mod processor_account;
 #[cfg(test)]
 mod query_plan;
 mod rates;
+mod replace;
 mod rows;
 mod schema;
 mod screening;

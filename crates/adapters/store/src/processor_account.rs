@@ -7,15 +7,15 @@ use dropin_ports::{
     NewAuditEntry, ProcessorAccount, ProcessorAccountPut, ProcessorAccountRemoved, ProcessorAccountStore,
     ProcessorAccountUse, SealedValue, StoreError,
 };
-
-use crate::audit_log;
-use crate::schema::{merchant, processor_account};
-use crate::store::Store;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId};
 use dropin_store_runtime::worker_pool::TxOutcome;
 use dropin_store_runtime::{on_each, statement};
+
+use crate::audit_log;
+use crate::schema::{merchant, processor_account};
+use crate::store::Store;
 
 const TABLE: &str = "processor_account";
 

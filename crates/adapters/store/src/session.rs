@@ -7,7 +7,7 @@ use dropin_ports::{
     ChangeSession, Changed, Inserted, NewSession, ReplaceSession, Replaced, SessionStore, SessionWithOrder, StoreError,
 };
 use dropin_rates::Offer;
-use dropin_session::{BillingChoice, MAX_ATTEMPTS, Session, SessionStateKind};
+use dropin_session::{MAX_ATTEMPTS, Session, SessionStateKind};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
@@ -17,7 +17,8 @@ use dropin_validation::BillingProfile;
 
 use crate::create::Creation;
 use crate::find::Search;
-use crate::rows::{OrderRow, ProfileRow, SessionRow, StateColumns, TermsChange};
+use crate::replace::Replacement;
+use crate::rows::{OrderRow, ProfileRow, SessionRow, StateColumns};
 use crate::schema::{billing_profile, merchant_reference, purchase_order, session};
 use crate::store::Store;
 use crate::{append_only, audit_log, idempotency, rates};
@@ -52,7 +53,8 @@ impl SessionStore for Store {
     }
 
     async fn replace_session(&self, replacement: ReplaceSession) -> Result<Replaced, StoreError> {
-        self.write(move |connection| replace(connection, &replacement)).await
+        let replacement = Replacement::new(replacement).map_err(Fault::into_store_error)?;
+        self.run_batched(replacement).await
     }
 
     async fn change_session(&self, change: ChangeSession) -> Result<Changed, StoreError> {
@@ -200,44 +202,8 @@ fn take(
     Ok(if found == (kind.to_owned(), owner) { Reference::Own } else { Reference::Foreign })
 }
 
-/// Writes the Session's billing profile when it came with the terms; every other one exists already.
-fn insert_profile(connection: &mut AnyConnection, session: &Session, now: Timestamp) -> Result<(), Fault> {
-    if session.terms.billing_choice == BillingChoice::Supplied {
-        let row = ProfileRow::new(session.merchant_id, &session.terms.billing, now)?;
-        diesel::insert_into(billing_profile::table).values(row).execute(connection)?;
-    }
-    Ok(())
-}
-
-fn replace(connection: &mut AnyConnection, replacement: &ReplaceSession) -> Result<TxOutcome<Replaced>, Fault> {
-    let Change { next, expected } = &replacement.change;
-    check_revision(&replacement.change)?;
-    if !idempotency::store_response(connection, replacement.response.as_ref())? {
-        return Ok(TxOutcome::Rollback(Replaced::KeyTaken));
-    }
-    // The reference before the Session, as the statement that prepares payments takes them, so that two never wait for each other; the profile too, since the
-    // Session refers to it. All of it is undone when the Session turns out to have changed.
-    let reference = take_reference(connection, next)?;
-    insert_profile(connection, next, next.updated_at)?;
-    let changed = diesel::update(session::table)
-        .filter(session::id.eq(Id(next.id.uuid())))
-        .filter(session::merchant_id.eq(Id(next.merchant_id.uuid())))
-        .filter(session::revision.eq(expected.number()))
-        .filter(session::state.eq(SessionStateKind::Created.as_str()))
-        .set(TermsChange::new(next)?)
-        .execute(connection)?;
-    if changed == 0 {
-        return Ok(TxOutcome::Rollback(Replaced::Stale));
-    }
-    if reference == Reference::Foreign {
-        return Ok(TxOutcome::Rollback(Replaced::DuplicateReference));
-    }
-    append_only::append_history(connection, &replacement.history)?;
-    Ok(TxOutcome::Commit(Replaced::Done))
-}
-
 /// A change that does not count on from what it was decided on would let a later one win wrongly.
-fn check_revision(change: &Change<Session>) -> Result<(), Fault> {
+pub(crate) fn check_revision(change: &Change<Session>) -> Result<(), Fault> {
     if change.next.revision == change.expected.next() {
         Ok(())
     } else {

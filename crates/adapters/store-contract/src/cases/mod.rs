@@ -32,6 +32,7 @@ pub mod processor_account;
 pub mod race;
 pub mod rates;
 pub mod refund;
+pub mod replacement;
 pub mod replays;
 pub mod retention;
 pub mod screening;

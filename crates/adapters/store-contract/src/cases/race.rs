@@ -5,15 +5,15 @@ use std::sync::Arc;
 use dropin_money::Currency;
 use dropin_order::RefundState;
 use dropin_ports::{
-    AuthorizationPrepared, Changed, Inserted, KeyUse, NewSession, OrderChanged, PaymentStore, ReplaceSession, Replaced,
-    RequestKey, SessionStore, Settled,
+    AuthorizationPrepared, Changed, Inserted, KeyUse, NewSession, OrderChanged, PaymentStore, Replaced, RequestKey,
+    SessionStore, Settled,
 };
 use dropin_session::{Session, SessionStateKind};
 
 use crate::Harness;
 use crate::harness::{approval, capture, changing};
 use crate::steps::{checkout, refund, refunded, void};
-use crate::values::{at, event, minor, new_session, of_session, terms, terms_with};
+use crate::values::{at, event, minor, new_session, of_session, replacement, terms, terms_with};
 
 /// Waits for all of `racers`, which were spawned before any is awaited.
 async fn results<T>(racers: Vec<tokio::task::JoinHandle<T>>) -> Vec<T> {
@@ -34,8 +34,7 @@ fn cancel(sessions: Arc<dyn SessionStore>, session: &Session) -> tokio::task::Jo
 }
 
 fn replace(sessions: Arc<dyn SessionStore>, session: &Session) -> tokio::task::JoinHandle<bool> {
-    let (change, _) = session.as_created().unwrap().replace(terms(), at(5));
-    let replacement = ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change, response: None };
+    let replacement = replacement(session, terms());
     tokio::spawn(async move { sessions.replace_session(replacement).await.unwrap() == Replaced::Done })
 }
 

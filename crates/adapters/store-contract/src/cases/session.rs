@@ -2,19 +2,15 @@ use std::sync::Arc;
 
 use dropin_kernel::{AttemptId, BillingProfileId, Change, MerchantId, OrderId, Revision, SessionId, Timestamp};
 use dropin_order::FailureReason;
-use dropin_ports::{Changed, Inserted, ReplaceSession, Replaced, SessionWithOrder, StoreError};
-use dropin_session::{Attempts, BillingChoice, CancelReason, FailedAttempt, Session, SessionState, SessionTerms};
+use dropin_ports::{Changed, Inserted, Replaced, SessionWithOrder, StoreError};
+use dropin_session::{Attempts, BillingChoice, CancelReason, FailedAttempt, Session, SessionState};
 
 use crate::Harness;
 use crate::harness::changing;
 use crate::values::{
-    at, edited, event, fresh, full_terms, insertable, new_session, of_session, profile, terms, terms_with, text,
+    at, edited, event, fresh, full_terms, insertable, new_session, of_session, profile, replacement, terms, terms_with,
+    text,
 };
-
-fn replacement(session: &Session, terms: SessionTerms) -> ReplaceSession {
-    let (change, _) = session.as_created().unwrap().replace(terms, at(5));
-    ReplaceSession { history: of_session(&change.next, "REPLACE", at(5)), change, response: None }
-}
 
 async fn found(harness: &Harness, session: &Session) -> SessionWithOrder {
     harness.sessions.find_session(session.merchant_id, session.id).await.unwrap().unwrap()

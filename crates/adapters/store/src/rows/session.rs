@@ -54,13 +54,13 @@ pub(crate) struct StateColumns {
 #[derive(Debug, Clone, AsChangeset)]
 #[diesel(table_name = session)]
 pub(crate) struct TermsChange {
-    revision: i64,
-    currency: &'static str,
-    total_minor: i64,
-    billing_profile_id: Id,
-    terms: Document,
-    updated_at: Instant,
-    expires_at: Instant,
+    pub(crate) revision: i64,
+    pub(crate) currency: &'static str,
+    pub(crate) total_minor: i64,
+    pub(crate) billing_profile_id: Id,
+    pub(crate) terms: Document,
+    pub(crate) updated_at: Instant,
+    pub(crate) expires_at: Instant,
 }
 
 impl StateColumns {

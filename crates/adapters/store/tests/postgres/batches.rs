@@ -1,13 +1,15 @@
-//! Creates and finds that wait at the same moment and share a statement.
+//! Creates, finds and replacements that wait at the same moment and share a statement.
 
 use std::sync::Mutex;
 
 use dropin_ports::{
-    AccessStore, Inserted, KeyUse, MerchantInserted, NewSession, RequestKey, ResponseToStore, SessionStore, StoreError,
-    StoreHealth, StoredResponse,
+    AccessStore, Inserted, KeyUse, MerchantInserted, NewSession, ReplaceSession, Replaced, RequestKey, ResponseToStore,
+    SessionStore, StoreError, StoreHealth, StoredResponse,
 };
+use dropin_session::BillingChoice;
 use dropin_store::{Role, Store, StoreConfig};
-use dropin_store_contract::{Raw, insertable, insertable_with, new_merchant};
+use dropin_store_contract::{Raw, insertable, insertable_with, new_merchant, replacement};
+use tokio::task::JoinHandle;
 
 use crate::common::RawPostgres;
 use crate::common::postgres::Database;
@@ -17,28 +19,58 @@ use crate::{migrated, wait_for};
 pub(crate) const STUCK: &str =
     "SELECT pid::text AS value FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
 
-/// Inserts `all` at once, while the table of references is locked so that they come to wait together, and answers in their order.
-async fn insert_batched(database: &Database, store: &Store, all: Vec<NewSession>) -> Vec<Result<Inserted, StoreError>> {
+/// Runs `all` at once, while the table of references is locked so that they come to wait together, and answers in their order.
+async fn run_batched<W: Clone, T>(database: &Database, all: &[W], run: impl Fn(W) -> JoinHandle<T>) -> Vec<T> {
     let raw = RawPostgres::open(&database.url());
     let holder = RawPostgres::open(&database.url());
     holder.execute("BEGIN").unwrap();
     holder.execute("LOCK TABLE merchant_reference IN ACCESS EXCLUSIVE MODE").unwrap();
+    let (first, rest) = all.split_at(2);
+    let mut running: Vec<_> = first.iter().cloned().map(&run).collect();
+    tokio::task::yield_now().await;
+    wait_for(&raw, &format!("EXISTS ({STUCK})"));
+    running.extend(rest.iter().cloned().map(&run));
+    tokio::task::yield_now().await;
+    holder.execute("ROLLBACK").unwrap();
+    let mut answers = vec![];
+    for one in running {
+        answers.push(one.await.unwrap());
+    }
+    answers
+}
+
+async fn insert_batched(database: &Database, store: &Store, all: Vec<NewSession>) -> Vec<Result<Inserted, StoreError>> {
     let insert = |new| {
         let store = store.clone();
         tokio::spawn(async move { store.insert_session(new).await })
     };
-    let (first, rest) = all.split_at(2);
-    let mut inserting: Vec<_> = first.iter().cloned().map(insert).collect();
-    tokio::task::yield_now().await;
-    wait_for(&raw, &format!("EXISTS ({STUCK})"));
-    inserting.extend(rest.iter().cloned().map(insert));
-    tokio::task::yield_now().await;
-    holder.execute("ROLLBACK").unwrap();
-    let mut answers = vec![];
-    for one in inserting {
-        answers.push(one.await.unwrap());
+    run_batched(database, &all, insert).await
+}
+
+async fn replace_batched(
+    database: &Database,
+    store: &Store,
+    all: &[ReplaceSession],
+) -> Vec<Result<Replaced, StoreError>> {
+    let replace = |replacement| {
+        let store = store.clone();
+        tokio::spawn(async move { store.replace_session(replacement).await })
+    };
+    run_batched(database, all, replace).await
+}
+
+/// Sessions of one merchant, and a replacement of each.
+async fn replacements(store: &Store, count: usize) -> Vec<ReplaceSession> {
+    let merchant = new_merchant(false);
+    let id = merchant.merchant.id;
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+    let mut all = vec![];
+    for _ in 0..count {
+        let new = insertable(id);
+        assert_eq!(store.insert_session(new.clone()).await, Ok(Inserted::Done));
+        all.push(replacement(&new.session, insertable(id).session.terms.clone()));
     }
-    answers
+    all
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -61,6 +93,87 @@ async fn sessions_that_wait_together_share_a_transaction() {
         let (found, expected) = found.await.unwrap();
         assert_eq!(found, expected, "each gets its own");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replacements_that_wait_together_share_a_transaction() {
+    let (database, store) = migrated();
+    let all = replacements(&store, 100).await;
+    let answers = replace_batched(&database, &store, &all).await;
+    assert!(answers.iter().all(|answer| *answer == Ok(Replaced::Done)), "{answers:?}");
+    let raw = RawPostgres::open(&database.url());
+    let transactions = raw.values("SELECT count(DISTINCT xmin::text)::text AS value FROM session");
+    assert!(transactions[0].parse::<usize>().unwrap() <= 50, "{transactions:?} for 100");
+    for replacement in &all {
+        let next = &replacement.change.next;
+        let found = store.find_session(next.merchant_id, next.id).await.unwrap().unwrap();
+        assert_eq!(found.session, *next, "each gets its own");
+    }
+    assert_eq!(raw.values("SELECT count(*)::text AS value FROM history WHERE what = 'REPLACE'"), ["100"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_is_replaced_twice_in_a_statement_has_one_winner() {
+    let (database, store) = migrated();
+    let mut all = replacements(&store, 30).await;
+    let session = store.find_session(all[20].change.next.merchant_id, all[20].change.next.id).await.unwrap().unwrap();
+    all.push(replacement(&session.session, insertable(session.session.merchant_id).session.terms.clone()));
+    let mut answers = replace_batched(&database, &store, &all).await;
+    let second = answers.pop().unwrap();
+    let mut twins = [answers.swap_remove(20), second];
+    twins.sort_by_key(|answer| *answer == Ok(Replaced::Stale));
+    assert_eq!(twins, [Ok(Replaced::Done), Ok(Replaced::Stale)]);
+    assert!(answers.iter().all(|answer| *answer == Ok(Replaced::Done)), "{answers:?}");
+    let raw = RawPostgres::open(&database.url());
+    for table in ["history", "merchant_reference", "billing_profile"] {
+        assert_eq!(raw.values(&format!("SELECT count(*)::text AS value FROM {table}")), ["60"], "{table}");
+    }
+    assert_eq!(raw.values("SELECT count(*)::text AS value FROM session WHERE revision = 2"), ["30"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replacement_that_is_refused_leaves_those_beside_it_alone() {
+    record();
+    let (database, store) = migrated();
+    let mut all = replacements(&store, 40).await;
+    let next = &all[20].change.next;
+    // Names a billing profile that is not there.
+    let unknown =
+        insertable_with(next.merchant_id, |terms| terms.billing_choice = BillingChoice::ById).session.terms.clone();
+    let session = store.find_session(next.merchant_id, next.id).await.unwrap().unwrap().session;
+    all[20] = replacement(&session, unknown);
+    let answers = replace_batched(&database, &store, &all).await;
+    for (number, answer) in answers.iter().enumerate() {
+        match number {
+            20 => assert!(matches!(answer, Err(StoreError::Refused(_))), "{answer:?}"),
+            _ => assert_eq!(*answer, Ok(Replaced::Done), "{number}"),
+        }
+    }
+    let found = store.find_session(session.merchant_id, session.id).await.unwrap().unwrap();
+    assert_eq!(found.session, session);
+    expect_logged(&["INFO a shared statement of ", "each is done alone", "session_billing_profile_fkey"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replacement_whose_connection_was_lost_is_looked_after() {
+    let (database, store) = migrated();
+    let one = replacements(&store, 1).await.remove(0);
+    let (raw, holder) = (RawPostgres::open(&database.url()), RawPostgres::open(&database.url()));
+    holder.execute("BEGIN").unwrap();
+    holder.execute("LOCK TABLE history IN ACCESS EXCLUSIVE MODE").unwrap();
+    let replacing = tokio::spawn({
+        let (store, one) = (store.clone(), one.clone());
+        async move { store.replace_session(one).await }
+    });
+    wait_for(&raw, &format!("EXISTS ({STUCK})"));
+    let first = raw.values(STUCK);
+    raw.execute(&format!("SELECT pg_terminate_backend({})", first[0])).unwrap();
+    wait_for(&raw, &format!("EXISTS ({STUCK} AND pid <> {})", first[0]));
+    holder.execute("ROLLBACK").unwrap();
+    assert_eq!(replacing.await.unwrap(), Ok(Replaced::Done));
+    let found = store.find_session(one.change.next.merchant_id, one.change.next.id).await.unwrap().unwrap();
+    assert_eq!(found.session, one.change.next);
+    assert_eq!(raw.values("SELECT count(*)::text AS value FROM history"), ["2"]);
 }
 
 /// What all tests of this program have logged.
@@ -246,10 +359,7 @@ async fn what_is_stored_already_is_not_read_to_create_or_find() {
 }
 
 /// A create whose statement waits for a lock, and whoever holds that.
-async fn stuck_create(
-    database: &Database,
-    store: &Store,
-) -> (RawPostgres, tokio::task::JoinHandle<Result<Inserted, StoreError>>) {
+async fn stuck_create(database: &Database, store: &Store) -> (RawPostgres, JoinHandle<Result<Inserted, StoreError>>) {
     let merchant = new_merchant(false);
     let new = insertable(merchant.merchant.id);
     assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));

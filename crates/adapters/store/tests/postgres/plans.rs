@@ -7,10 +7,13 @@ use dropin_kernel::{MerchantId, OpId, Timestamp};
 use dropin_order::Channel;
 use dropin_ports::{
     AccessStore, AttemptRecord, AttemptResult, AuthorizationPrepared, BackOfficeStore, Delivery, DeliveryResult,
-    MerchantInserted, OrderSearch, OutboxStore, PaymentStore, ScreeningStore, SearchBounds, SearchFilter, Settled,
+    Inserted, KeyUse, MerchantInserted, OrderSearch, OutboxStore, PaymentStore, ReplaceSession, Replaced, RequestKey,
+    ResponseToStore, ScreeningStore, SearchBounds, SearchFilter, SessionStore, Settled, StoredResponse,
 };
 use dropin_store::Store;
-use dropin_store_contract::{Harness, Raw, any_decision, approval, checkout_approval, fresh, new_merchant};
+use dropin_store_contract::{
+    Harness, Raw, any_decision, approval, checkout_approval, fresh, insertable, new_merchant, replacement,
+};
 
 use super::checkouts::keyed;
 use super::common::RawPostgres;
@@ -290,4 +293,55 @@ async fn looking_for_a_card_does_not_read_the_other_orders() {
     }
     let read = counted(&database, &store, &format!("SELECT {read}")) - before;
     assert!(read < UNRELATED_ROWS, "{read} rows were read to find one");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replacing_reads_no_other_session() {
+    const READ_TABLES: &str = "('session', 'billing_profile', 'merchant_reference', 'answer', 'history')";
+    let (database, store) = migrated();
+    let raw = RawPostgres::open(&database.url());
+    for table in ["session", "merchant_reference", "answer"] {
+        freeze_statistics(&raw, table);
+    }
+    let merchant = new_merchant(false);
+    let id = merchant.merchant.id;
+    assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));
+    let replace = async |first: usize| {
+        for number in first..first + RUNS {
+            let new = insertable(id);
+            assert_eq!(store.insert_session(new.clone()).await, Ok(Inserted::Done));
+            let replacement = replacement(&new.session, insertable(id).session.terms.clone());
+            let replacement = ReplaceSession { response: Some(kept_answer(id, number)), ..replacement };
+            assert_eq!(store.replace_session(replacement).await, Ok(Replaced::Done));
+        }
+    };
+    replace(0).await;
+    raw.execute("SET session_replication_role = replica").unwrap();
+    for (table, key, value) in [
+        ("session", "id", "gen_random_uuid()"),
+        ("merchant_reference", "reference", "gen_random_uuid()"),
+        ("answer", "digest", "'\\x' || md5(random()::text) || md5(random()::text)"),
+    ] {
+        let copy = format!(
+            "INSERT INTO {table} SELECT (jsonb_populate_record(one.stored, jsonb_build_object('{key}', {value}))).* \
+             FROM (SELECT stored FROM {table} AS stored LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS})"
+        );
+        raw.execute(&copy).unwrap();
+    }
+    raw.execute("SET session_replication_role = origin").unwrap();
+    replace(RUNS).await;
+    let read = format!(
+        "SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables WHERE relname IN {READ_TABLES}"
+    );
+    let read = counted(&database, &store, &read);
+    assert!(read < UNRELATED_ROWS, "{read} rows were read to replace {} Sessions", 2 * RUNS);
+}
+
+/// The answer to the request with the key of that number.
+fn kept_answer(merchant_id: MerchantId, number: usize) -> ResponseToStore {
+    let mut digest = [0; 32];
+    digest[..8].copy_from_slice(&number.to_be_bytes());
+    let (at, until) = (Timestamp::from_micros(0), Timestamp::from_micros(1));
+    let key_use = KeyUse { key: RequestKey { merchant_id, digest }, fingerprint: [0; 32], at, until };
+    ResponseToStore { key_use, answer: StoredResponse { status: 200, etag: None, body: vec![] } }
 }
