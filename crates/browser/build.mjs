@@ -35,7 +35,7 @@ const texts = Object.fromEntries(tags.map((tag) => [tag, JSON.parse(read(`locale
 const tagOf = (bytes) => hash("sha256", bytes, "hex").slice(0, 12);
 
 /** What nobody reads before a payment was begun, or the Session turned out to take none. The form waits for the other texts alone. */
-const OUTCOME = /^(?:again|amountChanged|another|away|bank|challenge|checking|close|continue|copied|copy|done|elsewhere|failed|goOn|lastTry|methodRefused|orderChanged|processing|retype|saved(?:Gone|Text|Title)|scheme|stopping)(?![a-z])/;
+const OUTCOME = /^(?:again|amountChanged|another|away|bank|challenge|checking|close|continue|copied|copy|done|elsewhere|failed|goOn|lastTry|methodRefused|orderChanged|postcode|processing|retype|saved(?:Gone|Text|Title)|scheme|stopping)(?![a-z])/;
 /** What is not the frame's to say: the shell speaks in its place, and the service on its own pages. */
 const OTHERS = /^(?:notLoaded|page)(?![a-z])/;
 
@@ -200,7 +200,7 @@ async function part(name, define = {}) {
 
 const wallet = await part("wallet");
 const progress = await part("progress", { ...wallet, ...(await part("dialog")) });
-const payment = await part("payment", { ...wallet, ...(await part("schemes")) });
+const payment = await part("payment", { ...wallet, ...(await part("schemes")), ...(await part("postcode")) });
 await script("src/shell/init.ts", "dropin.js", "iife", { ...progress, ...(await part("fallback")) });
 await script("src/frame/frame.ts", "frame.js", "iife", { ...payment, ...(await part("saved")) });
 await script("src/challenge/challenge.ts", "challenge.js", "iife");

@@ -109,7 +109,7 @@ export async function tour(browser, input) {
   await page.getByRole("dialog", { name: "How paying later works" }).getByRole("button", { name: "Close" }).click();
   await page.locator("#wallet-switch").check();
   await page.locator("#checkout").click();
-  await page.locator("#dropin .wallet button").click();
+  await page.locator("#dropin .wallet .applepay").click();
   await page.locator(".sheet .primary:not([aria-disabled])").click();
   await page.locator(".thanks.paid").waitFor();
   const paid = [await page.locator(".sums .grand dd").innerText()];

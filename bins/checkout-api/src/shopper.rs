@@ -16,7 +16,7 @@ use dropin_wire::shopper::{
 
 use crate::{CheckoutDeps, finish_later};
 
-/// Largest submit: eight members, none of them longer than 255 characters.
+/// Largest submit: nine members, none of them longer than 255 characters.
 const MAX_SUBMIT_BYTES: usize = 4 * 1024;
 /// Longest wait of one progress call; below the idle limit of common proxies.
 const MAX_PROGRESS_WAIT: Duration = Duration::from_secs(25);
@@ -36,6 +36,7 @@ pub(crate) fn view_body<'a>(deps: &'a CheckoutDeps, view: &'a ShopperView) -> Sh
         opens_contract: view.opens_contract,
         allows_contract: view.allows_contract,
         saved_cards: &view.saved_cards,
+        asked_postcode: view.asked_postcode,
         stash_url: &deps.stash_url,
         sandbox: deps.shopper.sandbox,
         failed_attempt: view.failed_attempt.map(failed_attempt),
@@ -50,8 +51,9 @@ pub(crate) async fn submit(
 ) -> Result<HttpResponse, ApiError> {
     let catalogue = deps.shopper.payments.catalogue.clone();
     let read = move || {
-        let SubmitRequest { version, attempt, means, fingerprint, consent } = SubmitRequest::parse(&body, &catalogue)?;
-        Ok(Submit { version, attempt, means, fingerprint, consent })
+        let SubmitRequest { version, attempt, means, fingerprint, consent, postcode } =
+            SubmitRequest::parse(&body, &catalogue)?;
+        Ok(Submit { version, attempt, means, fingerprint, consent, postcode })
     };
     let (shopper, flows) = (deps.shopper.clone(), deps.flows.clone());
     let progress = deps

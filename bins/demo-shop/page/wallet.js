@@ -1,5 +1,5 @@
-// A simulation of Apple Pay, for trying the wallet's button in a browser that has no wallet. It is no part of a real shop: there
-// the browser brings `ApplePaySession` along. Its sheet hands over a made-up token that the sandbox's processor understands.
+// A simulation of Apple Pay and Google Pay, for trying the wallets' buttons in a browser that has none. It is no part of a real shop: there the browser
+// brings `ApplePaySession` along, and Google's script the other. The sheet hands over a made-up token that the sandbox's processor understands.
 
 import { h } from "./kit.js";
 
@@ -21,14 +21,67 @@ export const isOn = () => localStorage.getItem(KEY) === "on";
 export function turn(on) {
   localStorage.setItem(KEY, on ? "on" : "off");
   if (on) install();
-  else delete window.ApplePaySession;
+  else for (const name of ["ApplePaySession", "google"]) delete window[name];
 }
 
-/** Takes the place of a wallet, unless the browser has a real one. */
+/** Takes the place of the wallets, unless the browser has real ones. */
 export function install() {
-  if (!("ApplePaySession" in window)) window.ApplePaySession = SimulatedSession;
+  window.ApplePaySession ??= SimulatedSession;
+  window.google ??= { payments: { api: { PaymentsClient: SimulatedClient } } };
 }
 
+/** The sheet of a wallet; `closed` hears when the shopper closes it, `confirmed` of what the token shall do. */
+class Sheet {
+  constructor({ label, amount, currency, said, confirmed, closed }) {
+    this.outcome = h("select", { id: "wallet-outcome" }, OUTCOMES.map(([value, text]) => h("option", { value }, text)));
+    this.state = h("p", { class: "aside", role: "status" }, said);
+    this.pay = h("button", { type: "button", class: "primary", "aria-disabled": "true", onclick: () => this.confirm(confirmed) }, "Confirm");
+    const cancel = h("button", { type: "button", class: "quiet", onclick: () => this.dialog.close() }, "Cancel");
+    this.dialog = h(
+      "dialog",
+      { class: "sheet", "aria-labelledby": "sheet-title" },
+      h("h2", { id: "sheet-title" }, "Simulated wallet"),
+      h("p", { class: "notice" }, "A stand-in for the sheet of a phone or a browser. There is no card behind it."),
+      h("dl", { class: "sums" }, h("div", {}, h("dt", {}, `Pay ${label}`), h("dd", {}, `${amount} ${currency}`))),
+      h("label", { for: "wallet-outcome" }, "What the token does"),
+      this.outcome,
+      this.state,
+      h("div", { class: "sheet-foot" }, cancel, this.pay),
+    );
+    // Escape and Cancel alike; after a result there is nothing to cancel.
+    this.dialog.addEventListener("close", () => {
+      this.dialog.remove();
+      if (!this.over) closed();
+      this.over = true;
+    });
+  }
+
+  open() {
+    document.body.append(this.dialog);
+    this.dialog.showModal();
+  }
+
+  /** The shopper may confirm now. */
+  allow(said) {
+    this.state.textContent = said;
+    this.pay.removeAttribute("aria-disabled");
+    this.pay.focus();
+  }
+
+  confirm(confirmed) {
+    if (this.pay.hasAttribute("aria-disabled")) return;
+    this.pay.setAttribute("aria-disabled", "true");
+    this.state.textContent = "Paying…";
+    confirmed(this.outcome.value);
+  }
+
+  close() {
+    this.over = true;
+    this.dialog.close();
+  }
+}
+
+/** Apple Pay. */
 class SimulatedSession {
   static STATUS_SUCCESS = 0;
   static STATUS_FAILURE = 1;
@@ -36,47 +89,21 @@ class SimulatedSession {
 
   constructor(version, request) {
     this.request = request;
-    this.outcome = h("select", { id: "wallet-outcome" }, OUTCOMES.map(([value, label]) => h("option", { value }, label)));
-    this.state = h("p", { class: "aside", role: "status" }, "Asking the shop who it is…");
-    this.pay = h("button", { type: "button", class: "primary", "aria-disabled": "true", onclick: () => this.confirm() }, "Confirm");
-    const cancel = h("button", { type: "button", class: "quiet", onclick: () => this.sheet.close() }, "Cancel");
-    const { total, currencyCode } = request;
-    this.sheet = h(
-      "dialog",
-      { class: "sheet", "aria-labelledby": "sheet-title" },
-      h("h2", { id: "sheet-title" }, "Simulated wallet"),
-      h("p", { class: "notice" }, "A stand-in for the sheet of a phone or a browser. There is no card behind it."),
-      h("dl", { class: "sums" }, h("div", {}, h("dt", {}, `Pay ${total.label}`), h("dd", {}, `${total.amount} ${currencyCode}`))),
-      h("label", { for: "wallet-outcome" }, "What the token does"),
-      this.outcome,
-      this.state,
-      h("div", { class: "sheet-foot" }, cancel, this.pay),
-    );
-    // Escape and Cancel alike; after a result there is nothing to cancel.
-    this.sheet.addEventListener("close", () => {
-      this.sheet.remove();
-      if (!this.over) this.oncancel?.();
-      this.over = true;
-    });
+    const { total, currencyCode: currency } = request;
+    this.sheet = new Sheet({ ...total, currency, said: "Asking the shop who it is…", confirmed: (outcome) => this.confirm(outcome), closed: () => this.oncancel?.() });
   }
 
   begin() {
-    document.body.append(this.sheet);
-    this.sheet.showModal();
+    this.sheet.open();
     setTimeout(() => this.onvalidatemerchant?.({ validationURL: VALIDATION_URL }));
   }
 
   completeMerchantValidation({ domainName }) {
-    this.state.textContent = `The wallet’s provider knows this shop at ${domainName}.`;
-    this.pay.removeAttribute("aria-disabled");
-    this.pay.focus();
+    this.sheet.allow(`The wallet’s provider knows this shop at ${domainName}.`);
   }
 
-  confirm() {
-    if (this.pay.hasAttribute("aria-disabled")) return;
-    this.pay.setAttribute("aria-disabled", "true");
-    this.state.textContent = "Paying…";
-    const paymentData = { version: "simulated", sandbox: this.outcome.value };
+  confirm(outcome) {
+    const paymentData = { version: "simulated", sandbox: outcome };
     const paymentMethod = { displayName: "Simulated card", network: this.request.supportedNetworks[0], type: "debit" };
     this.onpaymentauthorized?.({ payment: { token: { paymentData, paymentMethod, transactionIdentifier: crypto.randomUUID() } } });
   }
@@ -86,7 +113,27 @@ class SimulatedSession {
   }
 
   abort() {
-    this.over = true;
     this.sheet.close();
+  }
+}
+
+/** Google Pay. */
+class SimulatedClient {
+  async isReadyToPay() {
+    return { result: true };
+  }
+
+  loadPaymentData({ merchantInfo, transactionInfo }) {
+    return new Promise((resolve, reject) => {
+      const { currencyCode: currency, totalPrice: amount } = transactionInfo;
+      const confirmed = (outcome) => {
+        sheet.close();
+        const tokenizationData = { type: "PAYMENT_GATEWAY", token: "simulated", sandbox: outcome };
+        resolve({ paymentMethodData: { type: "CARD", description: "Simulated card", tokenizationData } });
+      };
+      const sheet = new Sheet({ label: merchantInfo.merchantName, amount, currency, said: "", confirmed, closed: () => reject({ statusCode: "CANCELED" }) });
+      sheet.open();
+      sheet.allow("The wallet is ready.");
+    });
   }
 }

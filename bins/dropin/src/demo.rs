@@ -6,6 +6,7 @@ use std::time::Duration;
 use demo_shop::{ASSOCIATION, Credentials};
 use dropin_access::{DomainState, EndpointSettings, Merchant, Origin};
 use dropin_boot::Failure;
+use dropin_catalogue::MerchantMethods;
 use dropin_kernel::MerchantId;
 use dropin_money::Currency;
 use dropin_ports::{MerchantSettings, WalletCredentials};
@@ -20,6 +21,9 @@ use crate::files;
 
 /// Between two checks of the shop's file: the shop has only just begun to listen.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// The demo merchant's account for Google Pay, with a gateway that nobody has.
+const GOOGLE_PAY: &str = "sandbox:demo-shop:US";
 
 /// A new merchant's credentials.
 pub(crate) fn credentials(created: MerchantCreated) -> Credentials {
@@ -109,8 +113,12 @@ pub(crate) async fn merchant(merchants: &Merchants, file: &Path, shop_url: &str)
     };
     let created = merchants.create(wanted).await?;
     // The shop knows its customer, and names them by reference. Its payments are screened, as those of production are.
-    let settings =
-        MerchantSettings { saved_cards_offered: Some(true), screening: Some(true), ..MerchantSettings::default() };
+    let settings = MerchantSettings {
+        saved_cards_offered: Some(true),
+        screening: Some(true),
+        methods: Some(MerchantMethods { google_pay: GOOGLE_PAY.parse().ok(), ..MerchantMethods::default() }),
+        ..MerchantSettings::default()
+    };
     merchants.set(created.merchant_id, settings).await?;
     let made = Credentials { shop_url: Some(shop_url.to_owned()), ..credentials(created) };
     files::write_private(file, &serde_json::to_string_pretty(&made)?)?;

@@ -228,9 +228,10 @@ impl SandboxCard {
         }
     }
 
-    /// Whether the billing address is the card's; `None` unless the number says so, since no address is sent.
-    pub(crate) fn address_matches(&self) -> Option<bool> {
-        (self.failed_check == Some(IssuerCheck::Address)).then_some(false)
+    /// Whether the billing address is the card's; `None` where nothing of it was sent, unless the number says that it differs.
+    pub(crate) fn address_matches(&self, has_postcode: bool) -> Option<bool> {
+        let differs = self.failed_check == Some(IssuerCheck::Address);
+        (differs || has_postcode).then_some(!differs)
     }
 
     /// What is told of it; `None` unless the number is published for that.

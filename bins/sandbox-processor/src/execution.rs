@@ -202,6 +202,7 @@ fn new_operation(
         exemption: asked.and_then(|asked| asked.exemption),
         scheme: asked.and_then(|asked| asked.scheme),
         has_code: asked.is_some_and(|asked| asked.has_code),
+        has_postcode: asked.is_some_and(|asked| asked.has_postcode),
         under_review: decision.under_review,
         stage: decision.stage,
         page_token: None,

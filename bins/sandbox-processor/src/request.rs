@@ -44,6 +44,8 @@ pub(crate) struct Authorization {
     pub(crate) scheme: Option<CardScheme>,
     /// A verification code came along.
     pub(crate) has_code: bool,
+    /// A postcode came along for the issuer to compare; it is not kept.
+    pub(crate) has_postcode: bool,
     /// What the shopper writes on a transfer.
     pub(crate) payment_reference: Option<String>,
     /// What it says of a stored credential.
@@ -79,6 +81,7 @@ impl Authorization {
             && earlier.challenge == self.challenge
             && earlier.exemption == self.exemption
             && earlier.scheme == self.scheme
+            && earlier.has_postcode == self.has_postcode
             && earlier.payment_reference == self.payment_reference
     }
 }

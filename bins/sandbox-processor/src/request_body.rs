@@ -20,6 +20,8 @@ use crate::token;
 const MAX_ORDER_ID: usize = 255;
 /// Longest PaymentReference, in characters: what a transfer carries.
 const MAX_PAYMENT_REFERENCE: usize = 35;
+/// Longest Card.Postcode, in characters.
+const MAX_POSTCODE: usize = 255;
 /// Longest ReturnUrl, in characters (docs/SPECIFICATION.md#urls).
 const MAX_URL: usize = 2_048;
 
@@ -63,6 +65,7 @@ struct CardBody {
     expiry_year: Field,
     expiry_month: Field,
     scheme: Field,
+    postcode: Field,
 }
 
 /// Reads the body of an effect call.
@@ -98,7 +101,7 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         is_exempted: exemption.is_some(),
     };
     let kind = body.store.map(|kind| parse_kind(Some(kind))).transpose()?;
-    let (mut about, mut has_code, mut scheme) = (None, false, None);
+    let (mut about, mut has_code, mut scheme, mut has_postcode) = (None, false, None, false);
     let (last4, verdict) = match (method, body.card, body.token, body.credential) {
         (Method::Card, None, None, Some(_)) if kind.is_some() => {
             return Err("Store needs Card: what Credential names is stored already.".to_owned());
@@ -112,7 +115,9 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         (Method::Card, None, Some(_), None) if kind.is_some() => return Err("Store needs Card.".to_owned()),
         (Method::Card, None, Some(token), None) => (None, Some(parse_token(token, capabilities)?)),
         (Method::Card, card, None, None) => {
-            let card = parse_card(card.ok_or("Card is missing.")?)?;
+            let card = card.ok_or("Card is missing.")?;
+            has_postcode = card.postcode.is_some();
+            let card = parse_card(card)?;
             (has_code, scheme) = (card.has_code(), card.scheme());
             about = kind.map(|kind| AskedCredential::Store { kind, expiry: card.expiry() });
             (Some(card.last4().to_owned()), Some(card.verdict(now, capabilities, kind.is_some())))
@@ -143,6 +148,7 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
         exemption,
         scheme,
         has_code,
+        has_postcode,
         payment_reference: body.payment_reference.map(|text| parse_payment_reference(Some(text))).transpose()?,
         terms,
     })
@@ -150,11 +156,9 @@ fn parse_authorize(body: Body, now: OffsetDateTime) -> Result<Authorization, Str
 
 /// A wallet's token stands for a card; nothing of it is kept.
 fn parse_token(token: TokenBody, capabilities: CallerCapabilities) -> Result<Verdict, String> {
-    if text("Token.Type", token.r#type)? != "APPLEPAY" {
-        return Err("Token.Type must be APPLEPAY.".to_owned());
-    }
+    let wallet = text("Token.Type", token.r#type)?;
     let data = token.data.ok_or("Token.Data is missing.")?;
-    Ok(token::verdict(data.get(), capabilities)?)
+    Ok(token::verdict(&wallet, data.get(), capabilities)?)
 }
 
 #[derive(Deserialize)]
@@ -252,6 +256,10 @@ fn parse_card(card: CardBody) -> Result<Card, String> {
     let year = text("Card.ExpiryYear", card.expiry_year)?;
     let month = text("Card.ExpiryMonth", card.expiry_month)?;
     let scheme = card.scheme.map(parse_scheme).transpose()?;
+    let postcode = card.postcode.map(|postcode| text("Card.Postcode", Some(postcode))).transpose()?;
+    if postcode.is_some_and(|postcode| !(1..=MAX_POSTCODE).contains(&postcode.chars().count())) {
+        return Err(format!("Card.Postcode must be 1 to {MAX_POSTCODE} characters, or be left out."));
+    }
     Ok(Card::parse(text("Card.Number", card.number)?, code, &year, &month)?.paying_by(scheme))
 }
 

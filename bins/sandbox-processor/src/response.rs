@@ -97,7 +97,7 @@ impl Checks {
         let authenticated = row.page_token.is_some();
         let told = card.and_then(SandboxCard::told);
         (is_paid && (authenticated || card.is_some())).then(|| Self {
-            address_matches: card.and_then(SandboxCard::address_matches),
+            address_matches: card.and_then(|card| card.address_matches(row.has_postcode)),
             code_matches: card.filter(|_| row.has_code).map(SandboxCard::code_matches),
             authenticated,
             card_country: told.map(|told| told.country),

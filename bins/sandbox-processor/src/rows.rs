@@ -41,6 +41,8 @@ pub(crate) struct NewOperation {
     pub(crate) scheme: Option<CardScheme>,
     /// A verification code came along.
     pub(crate) has_code: bool,
+    /// A postcode came along for the issuer to compare.
+    pub(crate) has_postcode: bool,
     pub(crate) under_review: bool,
     /// While an authorization is pending.
     pub(crate) stage: Option<Stage>,
@@ -76,6 +78,7 @@ impl NewOperation {
             exemption: None,
             scheme: None,
             has_code: false,
+            has_postcode: false,
             under_review: false,
             stage: None,
             page_token: None,
@@ -117,6 +120,8 @@ pub(crate) struct Operation {
     pub(crate) scheme: Option<CardScheme>,
     /// A verification code came along.
     pub(crate) has_code: bool,
+    /// A postcode came along for the issuer to compare.
+    pub(crate) has_postcode: bool,
     pub(crate) under_review: bool,
     /// While an authorization is pending.
     pub(crate) stage: Option<Stage>,

@@ -45,6 +45,7 @@ diesel::table! {
         exemption -> Nullable<Text>,
         scheme -> Nullable<Text>,
         has_code -> Bool,
+        has_postcode -> Bool,
         under_review -> Bool,
         stage -> Nullable<Text>,
         received -> BigInt,

@@ -57,10 +57,18 @@ async fn declines_say_why_and_are_journaled_once() {
 async fn what_the_issuer_checked_stands_beside_its_yes() {
     let running = RunningProcessor::start().await;
     let caller = &running.caller;
+    let with_postcode = |number: &str| {
+        authorization(number).replace(r#""VerificationCode":"#, r#""Postcode":"SW1A 1AA","VerificationCode":"#)
+    };
     let without_code = |number: &str| authorization(number).replace(r#","VerificationCode":"123""#, "");
     for (body, checks) in [
         (authorization(PLAIN), json!({"CodeMatches": true, "Authenticated": false})),
         (without_code(PLAIN), json!({"Authenticated": false})),
+        (with_postcode(PLAIN), json!({"AddressMatches": true, "CodeMatches": true, "Authenticated": false})),
+        (
+            with_postcode("4000000000000036"),
+            json!({"AddressMatches": false, "CodeMatches": true, "Authenticated": false}),
+        ),
         (authorization("4000000000000101"), json!({"CodeMatches": false, "Authenticated": false})),
         (without_code("4000000000000101"), json!({"Authenticated": false})),
         (

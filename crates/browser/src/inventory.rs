@@ -61,6 +61,7 @@ const SCRIPTS: &[(&str, &[HostDocument], &str)] = &[
     ("frame.js", &[CardForm], "Draws the card form, where alone cards are typed."),
     ("payment.js", &[CardForm], "Masks and checks what is typed, sends it to the stash, and follows the payment."),
     ("schemes.js", &[CardForm], "Lets the shopper of a co-badged card choose the scheme to pay by."),
+    ("postcode.js", &[CardForm], "Asks for the postcode of the billing address, for the card's issuer to compare."),
     ("saved.js", &[CardForm], "Lists the shopper's saved cards, asks for their codes and removes them."),
     ("challenge.js", &[Challenge], "Nests the bank's page during 3-D Secure and waits for its end."),
 ];

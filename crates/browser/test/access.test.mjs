@@ -84,12 +84,14 @@ for (const lang of locales) {
   const open = (session, more = {}) => openShop({ session: world.mock.session({ Sandbox: true, ...session }), lang, ...more });
 
   test(`axe finds nothing in a card's payment in ${lang}`, async () => {
-    const shop = await open({ PaymentMethods: [...CARDS, CB] });
+    const shop = await open({ PaymentMethods: [...CARDS, CB], AddressFields: [{ Name: "Postcode", Pattern: "[A-Z0-9 ]{5,8}", Example: "SW1A 1AA" }] });
     await cleanEverywhere(shop, "empty form");
     await shop.button().click();
     await cleanEverywhere(shop, "errors");
     // Its choice of schemes is judged with what follows.
-    await fill(shop, { number: CO_BADGED });
+    await fill(shop, { number: CO_BADGED, postcode: "M1" });
+    await shop.frame.locator("#postcode-error:not([hidden])").waitFor();
+    await fill(shop, { number: CO_BADGED, postcode: "SW1A 1AA" });
     await shop.frame.locator(".schemes label").first().waitFor();
     world.mock.change(shop.session, 31);
     await shop.button().click();
@@ -132,9 +134,12 @@ for (const lang of locales) {
       window.ApplePaySession = class {
         static canMakePayments = () => true;
       };
+      window.google = { payments: { api: { PaymentsClient: class {
+        isReadyToPay = async () => ({ result: true });
+      } } } };
     });
-    const shop = await open({ others: true, wallet: true }, { context });
-    await shop.page.locator("#pay .wallet button").waitFor();
+    const shop = await open({ others: true, wallet: "google" }, { context });
+    for (const wallet of ["applepay", "googlepay"]) await shop.page.locator(`#pay .wallet .${wallet}`).waitFor();
     await shop.method("paypal").click();
     world.mock.change(shop.session, 31);
     await shop.payBy("paypal").click();

@@ -19,7 +19,7 @@ const placeholdersOf = (text) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name])
 const graphemes = (text) => [...new Intl.Segmenter("en").segment(text.replace(/\{\w+\}/g, ""))].length;
 
 /** None of them is a number that decides a word's form: a text with one that is needs a form for each plural category. */
-const PLACEHOLDERS = ["amount", "brand", "expiry", "last4", "merchant", "name", "names", "number", "was"];
+const PLACEHOLDERS = ["amount", "brand", "example", "expiry", "last4", "merchant", "name", "names", "number", "was"];
 
 /** Texts that may read as in English: everywhere, or in languages that have the same word. */
 const MAY_EQUAL = {

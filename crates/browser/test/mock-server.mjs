@@ -50,7 +50,12 @@ export const CB = { Id: "CB", Name: "Cartes Bancaires", Class: "Card" };
 export const savedCard = (last4, more = {}) => ({ ContractId: randomUUID(), PaymentMethod: "VISA", Scheme: "VISA", Last4: last4, Expiry: "2031-12", Removable: true, ...more });
 
 /** The browser hears of all of them what it may: that the payment was declined. */
-const DECLINED = ["4000000000000002", "4000000000009995"];
+const GOOGLE_PAY = {
+  Type: "GOOGLEPAY",
+  Parameters: { Environment: "TEST", Gateway: "example", GatewayMerchantId: "shop-17", SupportedNetworks: ["VISA", "MASTERCARD"], AuthMethods: ["CRYPTOGRAM_3DS"], CountryCode: "NL" },
+};
+
+export const DECLINED = ["4000000000000002", "4000000000009995"];
 
 const HOUR_MS = 3_600_000;
 
@@ -94,7 +99,7 @@ export class Mock {
   /**
    * `faults` are answers to the next calls of a kind, used up one by one: "reset" drops the connection before the work,
    * "done-reset" after it, a number is answered as that status; "ask" are the progress calls of the page in the dialog. `slow`
-   * keeps the payment PROCESSING until `finish`; `others` offers the methods beside cards, `wallet` a wallet; of its payment sessions
+   * keeps the payment PROCESSING until `finish`; `others` offers the methods beside cards, `wallet` Apple Pay, and Google Pay too where it is "google"; of its payment sessions
    * the `wallet` fault "empty" is one without members, and a `token` fault is what comes of a token. `view` faults are answers to the page of
    * the frame and to the view alike. A payment's result is what the service answers of it, or `{ failed: code }` for an attempt that another
    * one may follow; after `tries` of them the Session is over. `expiresIn` is in milliseconds.
@@ -106,6 +111,7 @@ export class Mock {
       PaymentMethods: others ? [...CARDS, ...OTHERS] : CARDS, StashUrl: `http://127.0.0.1:${this.assetPort}/stash`, Sandbox: false, ...rest,
     };
     if (wallet) session.TokenMethods = [this.tokenMethod(session.MerchantId)];
+    if (wallet === "google") session.TokenMethods.push(GOOGLE_PAY);
     // As the service does: a Session that is over without an Order says why.
     const ErrorCode = { FAILED: "PAYMENT_DECLINED", CANCELLED: "SESSION_CANCELLED" }[session.State];
     const result = ErrorCode && { ErrorCode };
@@ -253,6 +259,8 @@ export class Mock {
     if (entry.rateExpired) return { status: 409, error: "RATE_OFFER_EXPIRED" };
     const consent = this.consentError(entry, order);
     if (consent) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "Consent", Code: consent, Message: `mock: ${consent}` }] };
+    const address = this.addressError(entry, order);
+    if (address) return { status: 400, error: "INVALID_REQUEST", fields: [{ Field: "BillingAddress.Postcode", Code: address, Message: `mock: ${address}` }] };
     const result = order.ContractId ? this.bySavedCard(entry, order) : order.StashId ? this.byStash(entry, order) : this.byMethod(session, order);
     if (result.error) return result;
     attempts.set(order.AttemptId, order);
@@ -269,6 +277,17 @@ export class Mock {
     const may = (session.OpensContract ?? session.AllowsContract) && !ContractId;
     if (Consent && !may) return "VALUE_NOT_ALLOWED";
     return session.OpensContract && !ContractId && !Consent ? "MISSING" : null;
+  }
+
+  /** As the service: what the view asks for comes with a new card, and with nothing else. An `address` fault is what is wrong with the next one. */
+  addressError({ session, faults }, { BillingAddress, ContractId, DeviceFingerprint, StashId }) {
+    const fault = faults.address?.shift();
+    if (fault) return fault;
+    const stashed = this.stashed.get(`${session.MerchantId}/${StashId}/${DeviceFingerprint}`);
+    const [asked] = !ContractId && stashed && stashed.Type === undefined ? (session.AddressFields ?? []) : [];
+    if (!asked) return BillingAddress ? "VALUE_NOT_ALLOWED" : null;
+    if (!BillingAddress) return "FIELD_MISSING";
+    return new RegExp(`^(?:${asked.Pattern})$`).test(BillingAddress.Postcode) ? null : "FIELD_INVALID";
   }
 
   /** `dead` are contracts that the next payment finds to be no more; `lost` ones are closed by the decline that they meet. */

@@ -45,7 +45,7 @@ async function openWithWallet({ session = {}, can = true, wait = true, ...more }
   if (can !== null) await context.addInitScript(installWallet, can);
   const shop = await openShop({ session: world.mock.session({ others: true, wallet: true, ...session }), context, ...more });
   shop.wallet = shop.page.locator("#pay .wallet");
-  shop.pay = shop.wallet.getByRole("button");
+  shop.pay = shop.wallet.getByRole("button", { name: /Apple Pay/ });
   shop.said = () => shop.page.evaluate(() => window.sheets.map(({ said }) => said));
   shop.confirm = () => shop.page.evaluate((payment) => window.sheets.at(-1).onpaymentauthorized({ payment }), TOKEN);
   shop.hearing = (...said) => until(async () => JSON.stringify((await shop.said()).at(-1)) === JSON.stringify(said), `the sheet to hear ${JSON.stringify(said)}`);
@@ -271,5 +271,120 @@ test("the button is in the shopper's language and in reach of the keyboard, firs
   assert.equal(await shop.pay.evaluate((button) => button.getRootNode().activeElement === button), true);
   await shop.page.keyboard.press("Enter");
   await shop.hearing(...VALIDATED);
+  await shop.context.close();
+});
+
+/** What Google's script brings to a page; `ready` is what it says of the shopper. */
+function installGoogle(ready) {
+  window.opened = [];
+  const PaymentsClient = class {
+    constructor(options) {
+      window.environment = options.environment;
+    }
+    async isReadyToPay(request) {
+      window.asked = request;
+      if (ready === "throws") throw new Error("not in this browser");
+      return { result: ready };
+    }
+    loadPaymentData(request) {
+      if (!navigator.userActivation.isActive) throw new Error("not in a click");
+      return new Promise((resolve, reject) => window.opened.push({ request, resolve, reject }));
+    }
+  };
+  window.google = { payments: { api: { PaymentsClient } } };
+}
+
+const GOOGLE_TOKEN = { type: "CARD", description: "Visa •••• 4242", tokenizationData: { type: "PAYMENT_GATEWAY", token: "c2VhbGVk" } };
+
+async function openWithGoogle({ ready = true, apple = false, session = {}, path } = {}) {
+  const context = await world.browser.newContext({ viewport: { width: 1280, height: 900 } });
+  if (ready !== null) await context.addInitScript(installGoogle, ready);
+  if (apple) await context.addInitScript(installWallet, true);
+  const loaded = [];
+  await context.route("https://pay.google.com/**", (route) => {
+    loaded.push(route.request().url());
+    return route.fulfill({ contentType: "text/javascript", body: `(${installGoogle})(true);` });
+  });
+  const shop = await openShop({ session: world.mock.session({ others: true, wallet: "google", Sandbox: true, ...session }), context, path });
+  shop.loaded = loaded;
+  shop.google = shop.page.locator("#pay .wallet .googlepay");
+  shop.opened = () => shop.page.evaluate(() => window.opened.map(({ request }) => request));
+  return shop;
+}
+
+for (const path of ["/", "/strict", "/fortress"]) {
+  test(`a payment by Google Pay on ${path}: its sheet, the token to the stash, one onSuccess, and no script of Google's in a sandbox`, async () => {
+    const shop = await openWithGoogle({ path });
+    await shop.google.waitFor();
+    assert.equal(await shop.google.innerText(), "Pay with Google Pay");
+    assert.equal(await shop.page.locator("#pay .wallet .applepay").isVisible(), false, "this browser has no Apple Pay");
+    const card = { type: "CARD", parameters: { allowedAuthMethods: ["CRYPTOGRAM_3DS"], allowedCardNetworks: ["VISA", "MASTERCARD"] } };
+    assert.deepEqual(await shop.page.evaluate(() => [window.environment, window.asked]), ["TEST", { apiVersion: 2, apiVersionMinor: 0, allowedPaymentMethods: [card] }]);
+    await shop.google.click();
+    await shop.google.click();
+    assert.deepEqual(await shop.opened(), [{
+      apiVersion: 2, apiVersionMinor: 0,
+      allowedPaymentMethods: [{ ...card, tokenizationSpecification: { type: "PAYMENT_GATEWAY", parameters: { gateway: "example", gatewayMerchantId: "shop-17" } } }],
+      merchantInfo: { merchantName: "Fern & Fjord" },
+      transactionInfo: { totalPriceStatus: "FINAL", totalPrice: "29.90", currencyCode: "USD", countryCode: "NL" },
+    }], "one sheet");
+    assert.equal(shop.orders().length, 0);
+    await shop.page.evaluate((paymentMethodData) => window.opened[0].resolve({ paymentMethodData }), GOOGLE_TOKEN);
+    await endPanel(shop, "done");
+    const [order, ...more] = shop.orders();
+    assert.deepEqual(more, []);
+    const form = new URLSearchParams(world.mock.calls("POST", `/${order.StashId}`)[0].body);
+    assert.deepEqual(JSON.parse(form.get("token_data")), { Type: "GOOGLEPAY", Data: GOOGLE_TOKEN });
+    assert.deepEqual(await shop.ends(), [["success"]]);
+    assert.deepEqual([shop.loaded, shop.problems], [[], []]);
+    await shop.context.close();
+  });
+}
+
+test("a closed sheet of Google Pay leaves everything as it was, and a declined token opens the methods again", async () => {
+  const shop = await openWithGoogle({ session: { faults: { token: [{ failed: "PAYMENT_DECLINED" }] } } });
+  await shop.google.click();
+  await until(async () => (await shop.opened()).length === 1, "the sheet");
+  await shop.page.evaluate(() => window.opened[0].reject({ statusCode: "CANCELED" }));
+  await shop.google.click();
+  await until(async () => (await shop.opened()).length === 2, "the sheet again");
+  await shop.page.evaluate((paymentMethodData) => window.opened[1].resolve({ paymentMethodData }), GOOGLE_TOKEN);
+  await until(async () => /declined/.test(await shop.said()), "the refusal");
+  await until(async () => (await shop.google.getAttribute("aria-disabled")) === null, "the button to work again");
+  assert.equal(world.mock.entry(shop.session).payments, 1);
+  await shop.context.close();
+});
+
+test("Google's script is loaded where money moves, once, and there is no button where it does not come or cannot pay", async () => {
+  const live = await openWithGoogle({ ready: null, session: { Sandbox: false } });
+  await live.google.waitFor();
+  world.mock.change(live.session, 31);
+  await live.page.evaluate(() => window.instance.unselectPaymentMethod());
+  assert.deepEqual(live.loaded, ["https://pay.google.com/gp/p/js/pay.js"]);
+  await live.context.close();
+  for (const [what, given] of Object.entries({
+    "a page whose policy has no pay.google.com": { ready: null, session: { Sandbox: false }, path: "/strict" },
+    "a page that requires Trusted Types": { ready: null, session: { Sandbox: false }, path: "/fortress" },
+    "a shopper without the wallet": { ready: false },
+    "a browser that it does not know": { ready: "throws" },
+    "a sandbox whose page brings nothing": { ready: null },
+  })) {
+    const shop = await openWithGoogle(given);
+    await fill(shop);
+    assert.equal(await shop.page.locator("#pay .wallet:not([hidden])").count(), 0, what);
+    assert.deepEqual(shop.loaded, [], what);
+    await shop.button().click();
+    await endPanel(shop, "done");
+    await shop.context.close();
+  }
+});
+
+test("both wallets stand above the methods, Apple Pay first, with one line below them", async () => {
+  const shop = await openWithGoogle({ apple: true });
+  await shop.google.waitFor();
+  assert.deepEqual(await shop.page.locator("#pay .wallet button").allInnerTexts(), ["Pay with Apple Pay", "Pay with Google Pay"]);
+  assert.equal(await shop.page.locator("#pay .wallet .or").count(), 1);
+  await shop.page.locator("#pay .wallet .applepay").click();
+  await until(async () => (await shop.page.evaluate(() => window.sheets.length)) === 1, "Apple's sheet");
   await shop.context.close();
 });

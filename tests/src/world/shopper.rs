@@ -129,6 +129,13 @@ impl Shopper {
         self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
     }
 
+    /// Submits the version that is shown, with the postcode of the card's billing address; any answer.
+    pub async fn submit_from(&self, postcode: &str, stashed: &Stashed) -> Response {
+        let mut body = submission(self.view().await["Version"].as_i64().expect("a version"), stashed);
+        body["BillingAddress"] = json!({ "Postcode": postcode });
+        self.post_submit(&body).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
     /// Submits the version that is shown with the saved card of a contract, whose code is stashed; any answer.
     pub async fn submit_saved(&self, contract: &str, stashed: &Stashed) -> Response {
         let body = self.saved_submission(contract, stashed).await;

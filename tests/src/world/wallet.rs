@@ -59,11 +59,21 @@ impl World {
 
     /// Stashes what a simulated wallet gives when the shopper agrees; `outcome` is what the sandbox shall do with it.
     pub async fn stash_token(&self, outcome: &str) -> Stashed {
-        let attempt = uuid::Uuid::new_v4().to_string();
-        let stashed = Stashed { stash_id: attempt.clone(), attempt, fingerprint: "a browser with a wallet".to_owned() };
         let data =
             json!({"token": {"paymentData": {"sandbox": outcome, "version": "EC_v1"}, "transactionIdentifier": "t"}});
-        let token = json!({"Type": "APPLEPAY", "Data": data}).to_string();
+        self.stash_wallet_token(&json!({"Type": "APPLEPAY", "Data": data})).await
+    }
+
+    /// The same of Google Pay.
+    pub async fn stash_google_token(&self, outcome: &str) -> Stashed {
+        let data = json!({"type": "CARD", "tokenizationData": {"type": "PAYMENT_GATEWAY", "sandbox": outcome}});
+        self.stash_wallet_token(&json!({"Type": "GOOGLEPAY", "Data": data})).await
+    }
+
+    async fn stash_wallet_token(&self, token: &Value) -> Stashed {
+        let attempt = uuid::Uuid::new_v4().to_string();
+        let stashed = Stashed { stash_id: attempt.clone(), attempt, fingerprint: "a browser with a wallet".to_owned() };
+        let token = token.to_string();
         let pairs = [("DeviceFingerprint", stashed.fingerprint.as_str()), ("token_data", &token)];
         let url = format!("{}/{}/{}", self.stash, self.merchant.id, stashed.stash_id);
         let answer = self.http.post_form(&url, &pairs).await;

@@ -79,4 +79,56 @@ crate::both! {
         assert_eq!(progress["State"], "COMPLETED", "{progress}");
         world.receiver.expect(&session, &AUTHORIZED).await;
     }
+
+    async fn google_pay_is_offered_by_an_account_and_pays(world: &World) {
+        let id = &world.merchant.id;
+        let set = ["merchant", "set", id, "--google-pay", "example:shop-17:NL"];
+        world.programs.run_dropin(&set);
+        let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
+        let shopper = world.shopper(&session);
+        let view = until("Google Pay is offered, within two seconds", Duration::from_secs(2), async || {
+            Some(shopper.view().await).filter(|view| !view["TokenMethods"][0].is_null())
+        })
+        .await;
+        let entry = &view["TokenMethods"][0];
+        assert_eq!((&entry["Type"], &entry["Parameters"]["GatewayMerchantId"]), (&json!("GOOGLEPAY"), &json!("shop-17")));
+        let refused = world.stash_google_token("decline").await;
+        let answer = shopper.submit(view["Version"].as_i64().unwrap(), &refused).await;
+        assert_eq!(answer.json()["Attempt"]["ErrorCode"], "PAYMENT_DECLINED", "{}", answer.text());
+        let token = world.stash_google_token("approve").await;
+        let answer = shopper.submit(shopper.view().await["Version"].as_i64().unwrap(), &token).await;
+        assert_eq!((answer.status, &answer.json()["State"]), (200, &json!("COMPLETED")), "{}", answer.text());
+        world.receiver.expect(&session, &PAID).await;
+        let order = world.merchant.order_of(&session).await;
+        assert_eq!((&order["State"], &order["PaymentMethod"]), (&json!("PROCESSED"), &json!("GOOGLEPAY")), "{order}");
+        world.programs.run_dropin(&["merchant", "set", id, "--no-google-pay"]);
+        until("Google Pay is offered no more, within two seconds", Duration::from_secs(2), async || {
+            (shopper.view().await["TokenMethods"] == json!([])).then_some(())
+        })
+        .await;
+    }
+
+    async fn a_shopper_is_asked_for_a_postcode_that_is_told_to_nobody_but_the_processor(world: &World) {
+        world.programs.run_dropin(&["merchant", "set", &world.merchant.id, "--address-check", "on"]);
+        let address = json!({"Street": "10 Downing Street", "City": "London", "Country": "GB"});
+        let profile = json!({"Name": "Ada", "Email": "ada@shop.example", "Address": address});
+        let session = world.merchant.create_session(json!({"AutoCapture": true, "BillingProfile": profile})).await;
+        let shopper = world.shopper(&session);
+        until("the postcode is asked for, within two seconds", Duration::from_secs(2), async || {
+            Some(shopper.view().await).filter(|view| view["AddressFields"][0]["Example"] == "SW1A 1AA")
+        })
+        .await;
+        let stashed = shopper.stash("postcode", cards::VISA).await;
+        let missing = shopper.submit(shopper.view().await["Version"].as_i64().unwrap(), &stashed).await;
+        assert_eq!(missing.json()["FieldErrors"][0]["Field"], "BillingAddress.Postcode", "{}", missing.text());
+        let wrong = shopper.submit_from("10117", &stashed).await;
+        assert_eq!(wrong.json()["FieldErrors"][0]["Code"], "FIELD_INVALID", "{}", wrong.text());
+        let paid = shopper.submit_from("ec1a1bb", &stashed).await;
+        assert_eq!((paid.status, &paid.json()["State"]), (200, &json!("COMPLETED")), "{}", paid.text());
+        world.receiver.expect(&session, &PAID).await;
+        let read = world.merchant.session(&session).await;
+        assert!(!read.to_string().to_lowercase().contains("ec1a"), "{read}");
+        assert_eq!(read["BillingProfile"]["Address"], address, "{read}");
+        assert!(!world.programs.logged().to_lowercase().contains("ec1a"));
+    }
 }

@@ -414,16 +414,18 @@ impl Api {
 
     /// The same in a currency, of a shopper of a country.
     pub(crate) async fn session_of(&self, currency: &str, country: &str) -> String {
+        self.session_at(currency, json!({"Street": "Hauptstr. 1", "City": "Berlin", "Country": country})).await
+    }
+
+    /// The same, of a shopper with this billing address.
+    pub(crate) async fn session_at(&self, currency: &str, address: Value) -> String {
         let here = IpAddr::from([127, 0, 0, 1]);
         let caller = self.auth.0.authenticate(here, &self.ana.name, &self.ana.password).await.unwrap();
         let body = json!({
             "MerchantReference": Uuid::new_v4(), "AutoCapture": true, "Currency": currency,
             "CompleteUrl": "https://paid.example/done", "CancelUrl": "https://shop.example/cart",
             "Items": [{"Name": "Mug", "Amount": 10, "Quantity": 1}],
-            "BillingProfile": {
-                "Name": "Ana", "Email": "ana@shop.example",
-                "Address": {"Street": "Hauptstr. 1", "City": "Berlin", "Country": country},
-            },
+            "BillingProfile": {"Name": "Ana", "Email": "ana@shop.example", "Address": address},
         });
         let render =
             |session: &Session| StoredResponse { status: 201, etag: None, body: session.id.to_string().into() };

@@ -20,6 +20,8 @@ pub(crate) struct ProcessorStub {
     pub(crate) tokens: Mutex<Vec<String>>,
     /// The schemes that were chosen of co-badged cards.
     pub(crate) schemes: Mutex<Vec<Scheme>>,
+    /// The postcodes that issuers were to compare.
+    pub(crate) postcodes: Mutex<Vec<String>>,
     /// Where pages were to send the shopper back.
     pub(crate) way_back: Mutex<Option<String>>,
 }
@@ -61,6 +63,7 @@ impl Processor for ProcessorStub {
             self.tokens.lock().unwrap().push(token.expose_data().to_owned());
         }
         self.schemes.lock().unwrap().extend(request.scheme);
+        self.postcodes.lock().unwrap().extend(request.postcode.clone());
         self.answer("authorize", Some(request.amount))
     }
 

@@ -75,7 +75,7 @@ fn what_an_address_serves_is_compared_with_what_it_should() {
     let asset_url = script.strip_suffix("/v1/dropin.js").unwrap();
     let (status, said) = verified(&[asset_url]);
     assert_eq!(status, Some(0), "{said}");
-    assert!(said.contains("10 scripts and 2 documents are what they should be"), "{said}");
+    assert!(said.contains("11 scripts and 2 documents are what they should be"), "{said}");
 
     let upstream = asset_url.strip_prefix("http://").unwrap().strip_suffix("/asset").unwrap().to_owned();
     let origin = format!("http://{upstream}");

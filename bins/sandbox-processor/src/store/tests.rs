@@ -113,6 +113,7 @@ fn whole_life(store: &mut SqliteConnection, first: u32) {
             exemption: None,
             scheme: None,
             has_code,
+            has_postcode: false,
             payment_reference: None,
             terms: None,
         }))

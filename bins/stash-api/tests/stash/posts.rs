@@ -78,7 +78,7 @@ async fn a_wallets_token_is_stashed_and_nothing_of_it_comes_back() {
     assert_eq!((answer.status, answer.body.as_str()), (200, r#"{"StashId":"cart-1","Warnings":[]}"#));
     let summary = StashSummary { kind: StashedKind::Wallet(Wallet::ApplePay), usable: true };
     assert_eq!(world.stashed("cart-1", "browser").await, Some(summary));
-    let other = world.post(&at("cart-2"), None, &token_form("GOOGLEPAY", r#"{"paymentData":"c2VjcmV0"}"#)).await;
+    let other = world.post(&at("cart-2"), None, &token_form("SAMSUNGPAY", r#"{"paymentData":"c2VjcmV0"}"#)).await;
     assert_eq!(other.error(), (400, "INVALID_REQUEST".to_owned(), vec!["token_data.Type".to_owned()]));
     assert!(!other.body.contains("c2VjcmV0"));
     assert_eq!(world.stashed("cart-2", "browser").await, None);
@@ -98,6 +98,13 @@ async fn a_token_is_refused_where_the_merchant_takes_no_wallet() {
     assert_eq!(world.stashed("cart-1", "browser").await, None);
     world.set_wallet_up().await;
     assert_eq!(world.post(&at("cart-1"), None, &token).await.status, 200);
+    let google = token_form("GOOGLEPAY", r#"{"tokenizationData":{}}"#);
+    let refused = world.post(&at("cart-2"), None, &google).await;
+    assert_eq!(
+        refused.error(),
+        (400, "INVALID_REQUEST".to_owned(), vec!["token_data".to_owned()]),
+        "it has no account"
+    );
     world.stop().await;
 }
 

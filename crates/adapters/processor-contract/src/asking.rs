@@ -53,6 +53,7 @@ pub(crate) fn request(method_data: PaymentMethodData, amount: Amount) -> Authori
         payment_reference: None,
         return_url: Some("https://shop.example/back".to_owned()),
         country: Some("NL".to_owned()),
+        postcode: None,
         challenge: false,
         exemption: None,
     }

@@ -91,6 +91,9 @@ struct CardBody<'a> {
     /// Of a card that bears more than one: the scheme to pay by. Left out of any other, so that a processor that does not know it is asked as before.
     #[serde(skip_serializing_if = "Option::is_none")]
     scheme: Option<&'static str>,
+    /// Of its billing address, where the issuer shall compare it. Left out likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    postcode: Option<&'a str>,
 }
 
 /// A wallet's token: it stands for a card, and its data go through as they came.
@@ -139,6 +142,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
         request.payment_reference.as_deref().unwrap_or_default(),
         request.return_url.as_deref().unwrap_or_default(),
         request.country.as_deref().unwrap_or_default(),
+        request.postcode.as_deref().unwrap_or_default(),
     ];
     let message = Authorization {
         amount: number_token(&request.amount),
@@ -152,6 +156,7 @@ pub(crate) fn authorize(request: &AuthorizeRequest) -> Zeroizing<Vec<u8>> {
             expiry_month: card.expiry_month(),
             name: card.name(),
             scheme: request.scheme.map(Scheme::as_str),
+            postcode: request.postcode.as_deref(),
         }),
         token: token.map(|token| TokenBody {
             r#type: token.wallet().as_str(),
@@ -245,6 +250,7 @@ mod tests {
             payment_reference,
             return_url,
             country,
+            postcode: None,
             challenge: false,
             exemption: None,
         }
@@ -280,6 +286,8 @@ mod tests {
     #[test]
     fn a_scheme_is_named_where_it_was_chosen() {
         let card = || PaymentMethodData::Card(Card::new("Ana", "4000002500001001", "123", "2031", "12"));
+        let request = AuthorizeRequest { postcode: Some("SW1A 1AA".to_owned()), ..asking(card(), None, None) };
+        assert_eq!(read(&authorize(&request))["Card"]["Postcode"], json!("SW1A 1AA"));
         let request = AuthorizeRequest { scheme: Some(Scheme::CartesBancaires), ..asking(card(), None, None) };
         assert_eq!(read(&authorize(&request))["Card"]["Scheme"], json!("CB"));
         assert_eq!(read(&authorize(&asking(card(), None, None)))["Card"].get("Scheme"), None);

@@ -41,7 +41,8 @@ impl Confirmation {
         let mut off_session = false;
         let means = match &request.method_data {
             PaymentMethodData::Card(card) => {
-                Means::Card(payment_method(card, request.scheme, request.country.as_deref()))
+                let (country, postcode) = (request.country.as_deref(), request.postcode.as_deref());
+                Means::Card(payment_method(card, request.scheme, country, postcode))
             }
             PaymentMethodData::StoredCredential(payment) => {
                 off_session = payment.mark().initiator() == Initiator::Merchant;
@@ -167,7 +168,12 @@ impl Confirmation {
 }
 
 /// The body that creates a payment method of a card.
-fn payment_method(card: &Card, scheme: Option<Scheme>, country: Option<&str>) -> Zeroizing<Vec<u8>> {
+fn payment_method(
+    card: &Card,
+    scheme: Option<Scheme>,
+    country: Option<&str>,
+    postcode: Option<&str>,
+) -> Zeroizing<Vec<u8>> {
     let digits = card.expose_digits();
     let mut fields = vec![
         ("type", "card"),
@@ -180,9 +186,8 @@ fn payment_method(card: &Card, scheme: Option<Scheme>, country: Option<&str>) ->
     if let Some(network) = scheme.and_then(network) {
         fields.push(("card[networks][preferred]", network));
     }
-    if let Some(country) = country {
-        fields.push(("billing_details[address][country]", country));
-    }
+    let address = [("billing_details[address][country]", country), ("billing_details[address][postal_code]", postcode)];
+    fields.extend(address.into_iter().filter_map(|(name, part)| part.map(|part| (name, part))));
     form(&fields)
 }
 
@@ -191,10 +196,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_payment_method_has_of_the_address_what_is_compared() {
+        let card = Card::new("Ana", "4242424242424242", "123", "2031", "12");
+        let address = |postcode| {
+            let body = payment_method(&card, None, Some("GB"), postcode);
+            let fields = url::form_urlencoded::parse(&body).into_owned();
+            fields.filter(|(name, _)| name.starts_with("billing_details[address]")).collect::<Vec<_>>()
+        };
+        let field = |name: &str, value: &str| (format!("billing_details[address][{name}]"), value.to_owned());
+        assert_eq!(address(Some("SW1A 1AA")), [field("country", "GB"), field("postal_code", "SW1A 1AA")]);
+        assert_eq!(address(None), [field("country", "GB")]);
+    }
+
+    #[test]
     fn a_payment_method_says_which_network_was_chosen() {
         let card = Card::new("Ana", "4000002500001001", "123", "2031", "12");
         let preferred = |scheme| {
-            let body = payment_method(&card, scheme, Some("FR"));
+            let body = payment_method(&card, scheme, Some("FR"), None);
             let fields = url::form_urlencoded::parse(&body).into_owned();
             fields
                 .filter(|(name, _)| name == "card[networks][preferred]")

@@ -54,6 +54,9 @@ pub struct AuthorizeRequest {
     pub return_url: Option<String>,
     /// The shopper's billing country, ISO 3166-1 alpha-2.
     pub country: Option<String>,
+    /// The postcode of a new card's billing address, for its issuer to compare; `None` where it shall not. A processor that has none compared leaves
+    /// it out.
+    pub postcode: Option<String>,
     /// Whether the shopper shall authenticate (3-D Secure), whatever the issuer would ask for. Methods without a card take no notice of it.
     pub challenge: bool,
     /// Why the card's issuer may do without an authentication; `None` to ask for nothing. Never with [`challenge`](Self::challenge). Where the issuer refuses

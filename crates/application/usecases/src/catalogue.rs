@@ -120,7 +120,7 @@ impl MethodLists {
             let goes_somewhere = |id: &str| merchant.processors.may_take(&self.processors, id, currencies, country);
             offered.retain(|method| goes_somewhere(method.id()));
         }
-        let token_methods = self.wallets.of(id, &offered).await?;
+        let token_methods = self.wallets.of(&merchant, &offered).await?;
         let language = query.locale.as_ref().map_or("en", |locale| locale.language());
         let entry =
             |method: &Offered| ListedMethodBody::new(method, language, self.parameters(&merchant, method, query));

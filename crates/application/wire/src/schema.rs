@@ -170,7 +170,7 @@ named! {
     /// A card as JSON text: an object with the strings Name, Number, VerificationCode and, in an object Expiry, Year (four digits) and Month. A
     /// card that is not valid, or not whole, is kept all the same, and the answer's Warnings tell.
     Card = |schema| format(schema, "card").content_media_type("application/json");
-    /// A wallet's token as JSON text: an object with Type, the wallet (APPLEPAY), and Data, the payment object from the wallet's authorization
+    /// A wallet's token as JSON text: an object with Type, the wallet (APPLEPAY or GOOGLEPAY), and Data, the payment object from the wallet's authorization
     /// callback, which reaches the processor as it is; both are required. Data has at most 16 KiB.
     Token = |schema| format(schema, "wallet-token").content_media_type("application/json");
     /// Whole seconds.

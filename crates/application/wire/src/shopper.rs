@@ -6,7 +6,7 @@ use dropin_kernel::{AttemptId, ContractId, OrderId, Revision, Timestamp, Violati
 use dropin_money::Decimal;
 use dropin_order::{BankDetails, OrderState, ShopperCode};
 use dropin_session::{Session, SessionStateKind};
-use dropin_validation::Text;
+use dropin_validation::{Country, Postcode, Text};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -41,6 +41,8 @@ pub struct ViewSource<'a> {
     pub allows_contract: Option<ContractKind>,
     /// The stored cards that it may be paid with.
     pub saved_cards: &'a [SavedCardBody],
+    /// The country whose postcode the shopper is asked for, who pays by a new card.
+    pub asked_postcode: Option<Country>,
     /// {stash_url}: where the card goes.
     pub stash_url: &'a str,
     /// Whether the deployment is a sandbox.
@@ -110,6 +112,9 @@ pub struct ShopperViewBody<'a> {
     allows_contract: Option<&'static str>,
     /// Stored cards that submit may name by ContractId, those used last first; often empty.
     saved_cards: &'a [SavedCardBody],
+    /// What the shopper is asked of the billing address who pays by a new card, in the order of the country; left out where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    address_fields: Vec<AddressFieldBody>,
     /// Wallets, for whose button the page itself has to be asked; empty when there is none.
     token_methods: &'a [TokenMethodBody],
     /// {stash_url}: where the card goes.
@@ -128,6 +133,30 @@ pub struct ShopperViewBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = FailedAttemptBody)]
     attempt: Option<FailedAttemptBody>,
+}
+
+/// A field of the billing address that the shopper is asked for, because the Session has none and the issuer compares it
+/// (docs/SPECIFICATION.md#address-check).
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = AddressField)]
+struct AddressFieldBody {
+    /// The member of BillingAddress in the submit: Postcode.
+    #[schema(value_type = String)]
+    name: &'static str,
+    /// A regular expression that the whole value has to match, spaces around it left out.
+    pattern: String,
+    /// A value, to show what is meant.
+    #[schema(value_type = String)]
+    example: &'static str,
+}
+
+impl AddressFieldBody {
+    /// The postcode of a country whose form is known.
+    fn postcode(country: Country) -> Option<Self> {
+        let (pattern, example) = Postcode::pattern(country).zip(Postcode::example(country))?;
+        Some(Self { name: "Postcode", pattern, example })
+    }
 }
 
 /// An attempt to pay that failed, while another may follow.
@@ -187,6 +216,7 @@ impl<'a> ShopperViewBody<'a> {
             opens_contract: source.opens_contract.map(ContractKind::as_str),
             allows_contract: source.allows_contract.map(ContractKind::as_str),
             saved_cards: source.saved_cards,
+            address_fields: source.asked_postcode.and_then(AddressFieldBody::postcode).into_iter().collect(),
             token_methods: source.token_methods,
             stash_url: source.stash_url,
             sandbox: source.sandbox,
@@ -248,6 +278,8 @@ pub struct SubmitRequest {
     pub fingerprint: String,
     /// What the shopper agreed to; whether the Session asks for it is not known yet.
     pub consent: Option<ConsentRequest>,
+    /// The postcode of the card's billing address, as it was typed; whether the Session asks for it, and of which country, is not known yet.
+    pub postcode: Option<String>,
 }
 
 /// What the shopper pays with.
@@ -297,10 +329,32 @@ struct SubmitDto {
     /// AllowsContract. Never beside ContractId.
     #[schema(value_type = Option<ConsentDto>)]
     consent: Member<Object<ConsentDto>>,
+    /// Of this attempt alone: nothing of it is stored. Exactly where the view has AddressFields and a new card pays.
+    #[schema(value_type = Option<BillingAddressDto>)]
+    billing_address: Member<Object<BillingAddressDto>>,
 }
 
 impl Known for SubmitDto {
-    const NESTED: &'static [&'static str] = &["Consent.TextVersion", "Consent.Locale"];
+    const NESTED: &'static [&'static str] = &["Consent.TextVersion", "Consent.Locale", "BillingAddress.Postcode"];
+}
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+#[schema(as = BillingAddress)]
+struct BillingAddressDto {
+    /// Postal code of the address that the card's statements are sent to.
+    #[schema(value_type = schema::Text)]
+    postcode: Member<String>,
+}
+
+impl Known for BillingAddressDto {}
+
+impl Shape for BillingAddressDto {
+    type Input = String;
+
+    fn shape(self, path: &str, all: &mut Violations) -> Option<String> {
+        self.postcode.required(path, "Postcode", all)
+    }
 }
 
 schema::sent_as! { SubmitRequest => SubmitDto; }
@@ -330,6 +384,8 @@ impl SubmitRequest {
         let fingerprint = dto.device_fingerprint.required("", "DeviceFingerprint", &mut all);
         let consent = dto.consent.optional("", "Consent", &mut all);
         let consent = consent.and_then(|consent| consent.shape("Consent", &mut all));
+        let address = dto.billing_address.optional("", "BillingAddress", &mut all);
+        let postcode = address.and_then(|address| address.shape("BillingAddress", &mut all));
         let shape = version.zip(attempt).zip(fingerprint);
         let ((version, attempt), fingerprint) = all.into_result(shape)?;
         let mut all = Violations::new();
@@ -343,9 +399,11 @@ impl SubmitRequest {
         };
         let fingerprint = all.check(Text::parse("DeviceFingerprint", &fingerprint));
         let consent = consent.and_then(|consent| consent.parse(&mut all));
+        let postcode = postcode.and_then(|text| all.check(Text::parse("BillingAddress.Postcode", &text)));
         let whole = match (version, attempt, means, fingerprint) {
             (Some(version), Some(attempt), Some(means), Some(fingerprint)) => {
-                Some(Self { version, attempt, means, fingerprint: fingerprint.into_string(), consent })
+                let postcode = postcode.map(Text::into_string);
+                Some(Self { version, attempt, means, fingerprint: fingerprint.into_string(), consent, postcode })
             }
             _ => None,
         };

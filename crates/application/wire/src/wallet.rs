@@ -1,11 +1,14 @@
 //! The mobile wallet (docs/SPECIFICATION.md#wallet): how its token method is listed, and what its provider's payment session looks like.
 
 use dropin_card::Wallet;
+use dropin_catalogue::GooglePayAccount;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// What the wallet's payment sheet is told that a merchant can do: 3-D Secure is what every token needs.
 const CAPABILITIES: &[&str] = &["supports3DS"];
+/// Google Pay's word for the same: the token holds a cryptogram of the device.
+const AUTH_METHODS: &[&str] = &["CRYPTOGRAM_3DS"];
 
 /// A token method: one whose payment data come from a wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -18,11 +21,43 @@ pub struct TokenMethodBody {
     parameters: ParametersBody,
 }
 
-/// What a page needs for the wallet's button and payment sheet.
+/// What a page needs for the wallet's button and payment sheet: that of Apple Pay, or that of Google Pay.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = TokenParameters)]
+enum ParametersBody {
+    ApplePay(ApplePayParametersBody),
+    GooglePay(GooglePayParametersBody),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
-#[schema(as = TokenParameters)]
-struct ParametersBody {
+#[schema(as = GooglePayParameters)]
+struct GooglePayParametersBody {
+    /// For environment of the PaymentsClient: TEST in a sandbox, else PRODUCTION.
+    #[schema(value_type = String)]
+    environment: &'static str,
+    /// For gateway of the tokenization specification.
+    gateway: String,
+    /// For gatewayMerchantId, beside it.
+    gateway_merchant_id: String,
+    /// For merchantInfo.merchantId.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    merchant_id: Option<String>,
+    /// For allowedCardNetworks, as the wallet spells them.
+    #[schema(value_type = Vec<String>)]
+    supported_networks: Vec<&'static str>,
+    /// For allowedAuthMethods.
+    #[schema(value_type = Vec<String>)]
+    auth_methods: &'static [&'static str],
+    /// For countryCode of transactionInfo: where payments are processed, ISO 3166-1 alpha-2.
+    country_code: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "PascalCase")]
+#[schema(as = ApplePayParameters)]
+struct ApplePayParametersBody {
     /// By which the wallet's provider knows the merchant.
     merchant_identifier: String,
     /// For supportedNetworks of the payment sheet, as the wallet spells them.
@@ -47,25 +82,47 @@ impl TokenMethodBody {
     ) -> Self {
         Self {
             r#type: Wallet::ApplePay.as_str(),
-            parameters: ParametersBody {
+            parameters: ParametersBody::ApplePay(ApplePayParametersBody {
                 merchant_identifier: merchant_identifier.to_owned(),
                 supported_networks: networks,
                 merchant_capabilities: CAPABILITIES,
                 payment_session_url,
                 country_code: country.to_owned(),
-            },
+            }),
+        }
+    }
+
+    /// The entry of Google Pay for a merchant with this account, whose wallet pays with cards of `networks`; `is_sandbox` where no money moves.
+    pub fn google_pay(account: &GooglePayAccount, networks: Vec<&'static str>, is_sandbox: bool) -> Self {
+        Self {
+            r#type: Wallet::GooglePay.as_str(),
+            parameters: ParametersBody::GooglePay(GooglePayParametersBody {
+                environment: if is_sandbox { "TEST" } else { "PRODUCTION" },
+                gateway: account.gateway().to_owned(),
+                gateway_merchant_id: account.gateway_merchant_id().to_owned(),
+                merchant_id: account.merchant_id().map(str::to_owned),
+                supported_networks: networks,
+                auth_methods: AUTH_METHODS,
+                country_code: account.country().to_owned(),
+            }),
         }
     }
 }
 
-/// The wallet's name of a card scheme, where it knows the scheme (Apple Pay on the Web, supportedNetworks).
-pub fn network_of(scheme: &str) -> Option<&'static str> {
+/// The wallet's name of a card scheme, where it knows the scheme (Apple Pay on the Web, supportedNetworks; Google Pay, CardParameters).
+pub fn network_of(wallet: Wallet, scheme: &str) -> Option<&'static str> {
+    let is_apple_pay = wallet == Wallet::ApplePay;
     Some(match scheme {
-        "VISA" => "visa",
-        "MC" => "masterCard",
-        "AMEX" => "amex",
-        "DISC" => "discover",
-        "JCB" => "jcb",
+        "VISA" if is_apple_pay => "visa",
+        "MC" if is_apple_pay => "masterCard",
+        "AMEX" if is_apple_pay => "amex",
+        "DISC" if is_apple_pay => "discover",
+        "JCB" if is_apple_pay => "jcb",
+        "VISA" => "VISA",
+        "MC" => "MASTERCARD",
+        "AMEX" => "AMEX",
+        "DISC" => "DISCOVER",
+        "JCB" => "JCB",
         _ => return None,
     })
 }
@@ -163,6 +220,17 @@ mod tests {
                 "MerchantCapabilities": ["supports3DS"], "PaymentSessionUrl": url, "CountryCode": "NL"
             }})
         );
-        assert_eq!(network_of("DINERS"), None);
+        let account = "example:shop-17:NL:BCR2DN4T".parse().unwrap();
+        let entry = TokenMethodBody::google_pay(&account, vec!["VISA"], false);
+        assert_eq!(
+            serde_json::to_value(&entry).unwrap(),
+            json!({"Type": "GOOGLEPAY", "Parameters": {
+                "Environment": "PRODUCTION", "Gateway": "example", "GatewayMerchantId": "shop-17", "MerchantId": "BCR2DN4T",
+                "SupportedNetworks": ["VISA"], "AuthMethods": ["CRYPTOGRAM_3DS"], "CountryCode": "NL"
+            }})
+        );
+        for (wallet, expected) in [(Wallet::ApplePay, "masterCard"), (Wallet::GooglePay, "MASTERCARD")] {
+            assert_eq!((network_of(wallet, "MC"), network_of(wallet, "DINERS")), (Some(expected), None));
+        }
     }
 }

@@ -183,6 +183,7 @@ fn view(session: &Session) -> String {
         )],
         opens_contract: None,
         allows_contract: Some(ContractKind::OneClick),
+        asked_postcode: None,
         saved_cards: &[],
         stash_url: "http://127.0.0.1:8080/stash",
         sandbox: true,

@@ -94,7 +94,7 @@ fn a_token_names_a_known_wallet_and_brings_its_payment_object() {
     assert_eq!(refused(null), ["token_data.Data FIELD_MISSING", "token_data.Type FIELD_MISSING"]);
     let wrong = r#"{"Type":["APPLEPAY"],"Data":"c2VjcmV0"}"#;
     assert_eq!(refused(wrong), ["token_data.Data FIELD_INVALID", "token_data.Type FIELD_INVALID"]);
-    for wallet in ["applepay", "GOOGLEPAY", "", "APPLEPAY "] {
+    for wallet in ["applepay", "SAMSUNGPAY", "", "APPLEPAY "] {
         let json = format!(r#"{{"Type":"{wallet}","Data":{{}}}}"#);
         assert_eq!(refused(&json), ["token_data.Type VALUE_NOT_ALLOWED"], "{wallet}");
     }

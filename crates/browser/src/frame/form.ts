@@ -4,7 +4,7 @@
 import { CARD, h, icon, payButton, WARNING } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
 
-export type FieldName = "number" | "expiry" | "code" | "name";
+export type FieldName = "number" | "expiry" | "code" | "name" | "postcode";
 
 /** One labelled input with its hint and its error line. The line is always there, so an error moves nothing on the page. */
 export interface FieldParts {
@@ -26,7 +26,7 @@ export interface FormParts {
   readonly buttonText: HTMLElement;
 }
 
-export type CardFormParts = FormParts & { readonly fields: Readonly<Record<FieldName, FieldParts>> };
+export type CardFormParts = FormParts & { readonly fields: Readonly<Record<Exclude<FieldName, "postcode">, FieldParts>> };
 
 /** `name` is also the key of the label's text, `suffix` tells the field from the same one of another form; digits are all but names. */
 export function drawField(strings: Strings, name: FieldName, suffix: string, autocomplete: string, hintText = "", placeholder: string | null = null): FieldParts {

@@ -90,7 +90,7 @@ async function textsAt(address: string, proof: string): Promise<Record<string, s
 }
 
 /** Whether there is a form of a new card to show, and nothing else to say. */
-const isPlain = (view: View): boolean => view.State === "CREATED" && !view.Attempt && !view.SavedCards?.length && !view.OpensContract && !view.AllowsContract;
+const isPlain = (view: View): boolean => view.State === "CREATED" && !view.Attempt && !view.SavedCards?.length && !view.OpensContract && !view.AllowsContract && !view.AddressFields;
 
 /** Why there is nothing to show; "" when there is. */
 function refusalOf(view: Embedded, { origin }: Offer, strings: Strings | null): string {

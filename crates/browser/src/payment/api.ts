@@ -3,12 +3,27 @@
 export type State = "CREATED" | "PROCESSING" | "REDIRECTED" | "COMPLETED" | "CANCELLED" | "FAILED";
 
 /** A wallet that hands over a token, with what its payment sheet is made of. */
-export interface TokenMethod {
-  readonly Type: string;
+export type TokenMethod = ApplePay | GooglePay;
+
+export interface ApplePay {
+  readonly Type: "APPLEPAY";
   readonly Parameters: {
     readonly SupportedNetworks: readonly string[];
     readonly MerchantCapabilities: readonly string[];
     readonly PaymentSessionUrl: string;
+    readonly CountryCode: string;
+  };
+}
+
+export interface GooglePay {
+  readonly Type: "GOOGLEPAY";
+  readonly Parameters: {
+    readonly Environment: string;
+    readonly Gateway: string;
+    readonly GatewayMerchantId: string;
+    readonly MerchantId?: string;
+    readonly SupportedNetworks: readonly string[];
+    readonly AuthMethods: readonly string[];
     readonly CountryCode: string;
   };
 }
@@ -30,6 +45,8 @@ export interface View {
   readonly AllowsContract?: string;
   /** Newest first; a service of before there were any tells none. */
   readonly SavedCards?: readonly SavedCard[];
+  /** What the shopper is asked of the billing address who pays by a new card; left out where there is nothing. */
+  readonly AddressFields?: readonly AddressField[];
   readonly PaymentMethods: readonly { readonly Id: string; readonly Name: string; readonly Class: string }[];
   /** Wallets that hand over a token. */
   readonly TokenMethods?: readonly TokenMethod[];
@@ -40,6 +57,18 @@ export interface View {
   readonly ServerTime?: string;
   /** The latest attempt, when it failed and another one may follow. */
   readonly Attempt?: FailedAttempt;
+}
+
+/** A member of the billing address: its name, a regular expression of the whole value, and a value to show. */
+export interface AddressField {
+  readonly Name: string;
+  readonly Pattern: string;
+  readonly Example: string;
+}
+
+/** Of one attempt, for the card's issuer to compare. */
+export interface BillingAddress {
+  readonly Postcode: string;
 }
 
 /** A card of the shopper that a contract holds. */
@@ -96,6 +125,8 @@ export interface Submission {
   readonly ContractId?: string;
   /** Id of any other method; beside StashId the scheme that was chosen of a co-badged card. */
   readonly PaymentMethod?: string;
+  /** Of a new card, where the view asks for it. */
+  readonly BillingAddress?: BillingAddress;
   /** Where the payment opens a contract: the text that the shopper read. */
   readonly Consent?: Consent;
 }

@@ -1,5 +1,7 @@
 // Card schemes by the first digits of the number. Ranges are the ones the schemes publish; the server has the last word.
 
+import { longestPrefix } from "../shared/prefixes";
+
 export interface Brand {
   /** The id of the catalogue (docs/payment-methods.md) where it has one (VISA, MC, AMEX, DISC, JCB, DINERS). */
   readonly id: string;
@@ -47,13 +49,8 @@ export function brandOf(digits: string): Brand | null {
   let best: Brand | null = null;
   let longest = 0;
   for (const brand of BRANDS) {
-    for (const prefix of brand.prefixes) {
-      const [low = "", high = low] = prefix.split("-");
-      const head = digits.slice(0, low.length);
-      if (low.length <= longest || head.length < low.length || head < low || head > high) continue;
-      best = brand;
-      longest = low.length;
-    }
+    const length = longestPrefix(digits, brand.prefixes);
+    if (length > longest) [best, longest] = [brand, length];
   }
   return best;
 }

@@ -15,20 +15,18 @@ export class CardScheme {
   private digits = "";
   private brand: Brand | null = null;
   private busy = false;
-  /** Ids of the schemes whose marks the card bears and that are accepted, where it bears more than one. */
-  private borne: string[] = [];
 
   /** `accepted` are the scheme ids of the Session; `changed` hears when there is something to choose, and of each choice. */
   constructor(private readonly frame: Frame, private readonly accepted: readonly string[], private readonly changed: () => void) {}
 
   /** The id of the scheme that is chosen; "" where nothing tells but the number. */
   get chosen(): string {
-    return this.borne.length > 1 ? (this.choice?.chosen ?? "") : (this.borne[0] ?? "");
+    return this.choice?.chosen ?? "";
   }
 
   /** Whether it is accepted by a scheme other than the one whose number it is. */
   get isBorne(): boolean {
-    return this.borne.length > 0;
+    return this.chosen !== "";
   }
 
   /** What is typed, and the brand whose number it is. */
@@ -61,8 +59,9 @@ export class CardScheme {
   private look(): void {
     const { accepted, brand, digits, frame } = this;
     const second = brand === null ? [] : (this.part?.secondSchemes(digits) ?? []).filter((id) => accepted.includes(id));
-    this.borne = second.length === 0 || brand === null ? [] : [brand.id, ...second].filter((id) => accepted.includes(id));
+    // Those whose marks the card bears and that are accepted, where it bears more than one.
+    const borne = second.length === 0 || brand === null ? [] : [brand.id, ...second].filter((id) => accepted.includes(id));
     const named = (id: string): string => frame.view.PaymentMethods.find(({ Id }) => Id === id)?.Name ?? id;
-    this.choice?.show(this.borne.map((id) => ({ id, name: named(id), drawing: drawingOf(frame, id) })));
+    this.choice?.show(borne.map((id) => ({ id, name: named(id), drawing: drawingOf(frame, id) })));
   }
 }

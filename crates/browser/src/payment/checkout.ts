@@ -154,7 +154,8 @@ export class Checkout {
     const attempt = { Version: this.view.Version, AttemptId, DeviceFingerprint: deviceFingerprint(), ...of };
     const secret: Secret | null = token ? { token_data: JSON.stringify(token) } : card && { card: JSON.stringify(card) };
     const PaymentMethod = secret ? scheme : this.method;
-    const order: Submission = { ...attempt, ...(secret && { StashId: AttemptId }), ...(PaymentMethod === "" ? {} : { PaymentMethod }) };
+    const BillingAddress = form?.address?.value;
+    const order: Submission = { ...attempt, ...(secret && { StashId: AttemptId }), ...(PaymentMethod === "" ? {} : { PaymentMethod }), ...(BillingAddress && { BillingAddress }) };
     if (!secret || (await this.stash(secret, order, signal))) await this.follow(signal, order);
   }
 
@@ -255,6 +256,9 @@ export class Checkout {
       void this.reload((before, now) => this.messages.changeOf(before, now));
     } else if (answer.status === 409) {
       return false;
+    } else if (answer.fields.join().includes("BillingAddress")) {
+      // The merchant may ask for more, or for no more of it, meanwhile.
+      void this.reload(() => this.messages.say("retype")).then(() => this.forms.chosen.refuse(["postcode"]));
     } else if (answer.fields.includes("ContractId")) {
       void this.reload(() => this.messages.say("savedGone"));
     } else {

@@ -12,6 +12,8 @@ export interface FieldSetup {
   /** Id of a text outside the field that is read with it. */
   readonly note?: string;
   readonly problem: (value: string) => Problem | null;
+  /** What is wrong with a value that the service refuses, where that says more than is said of it in every field of its kind. */
+  readonly refusal?: Problem;
 }
 
 export class Field {
@@ -65,8 +67,8 @@ export class Field {
 
   /** Marks the present value as refused by the service; the next edit lifts it. */
   refuse(problem: Problem): void {
-    this.refused = problem;
-    this.show(problem);
+    this.refused = this.setup.refusal ?? problem;
+    this.show(this.refused);
   }
 
   clear(): void {

@@ -25,8 +25,8 @@ export class Forms {
   private drawing: Promise<CardList | null> | undefined;
   private hidden = false;
 
-  /** `hide` hides the button of a form; `draw` loads and draws the list, `null` where that cannot be had. */
-  constructor(private readonly card: PayForm, private readonly agreement: AgreementBox, private readonly hide: (form: FormParts, hidden: boolean) => void, private readonly draw: () => Promise<CardList | null>) {}
+  /** `hide` hides the button of a form; `draw` loads and draws the list, `null` where that cannot be had; `askAddress` draws what is asked of the billing address. */
+  constructor(private readonly card: PayForm, private readonly agreement: AgreementBox, private readonly hide: (form: FormParts, hidden: boolean) => void, private readonly draw: () => Promise<CardList | null>, private readonly askAddress: (view: View) => Promise<void>) {}
 
   get chosen(): PayForm {
     return this.list?.forms.get(this.contract) ?? this.card;
@@ -41,8 +41,10 @@ export class Forms {
     return this.list !== null;
   }
 
-  /** Has the list ready once there are saved cards. `newest` chooses the first of them. */
-  async prepare({ SavedCards: [card] = [] }: View, newest: boolean): Promise<void> {
+  /** Has the fields there that are asked for, and the list once there are saved cards. `newest` chooses the first of them. */
+  async prepare(view: View, newest: boolean): Promise<void> {
+    await this.askAddress(view);
+    const { SavedCards: [card] = [] } = view;
     if (this.list !== null || card === undefined) return;
     this.list = await (this.drawing ??= this.draw());
     if (newest && this.list !== null) this.contract = card.ContractId;

@@ -3,6 +3,7 @@
 import { setNotice, setState } from "../shared/dom";
 import { say, type Strings } from "../shared/strings";
 import type { FieldName, FormParts } from "../frame/form";
+import type { Postcode } from "../postcode/postcode";
 import type { Field } from "./field";
 import { whenDrawn } from "./when-drawn";
 
@@ -25,6 +26,8 @@ export class PayForm {
   /** Whether the card is stored and nothing is charged. */
   private isFree = false;
   private isBusy = false;
+  /** What is asked of the billing address, where that is. */
+  address: Postcode | null = null;
 
   /** `choice` is the scheme's, where there may be one; `read` is what the stash takes, of fields that are right. */
   constructor(
@@ -35,6 +38,7 @@ export class PayForm {
     private readonly choice: Choice | null,
     private readonly read: () => object,
   ) {}
+
 
   /** The id of the scheme that the shopper chose; "" where there is none to choose. */
   get scheme(): string {
@@ -64,9 +68,9 @@ export class PayForm {
 
   /** Shows what the service found wrong with the fields it names. */
   refuse(names: readonly FieldName[]): void {
-    const keys = { number: "numberInvalid", expiry: "expiryRefused", code: "codeRefused", name: "nameNotName" };
-    const refused = names.flatMap((name) => this.fields[name] ?? []);
-    for (const name of names) this.fields[name]?.refuse({ key: keys[name] });
+    const keys = { number: "numberInvalid", expiry: "expiryRefused", code: "codeRefused", name: "nameNotName", postcode: "" };
+    const refused = this.all.filter(({ input }) => names.includes(input.name as FieldName));
+    for (const field of refused) field.refuse({ key: keys[field.input.name as FieldName] });
     this.complain(refused);
     this.events.changed();
   }
@@ -111,7 +115,7 @@ export class PayForm {
   }
 
   private get all(): Field[] {
-    return Object.values(this.fields);
+    return [...Object.values(this.fields), this.address?.field ?? []].flat();
   }
 
   private complain(wrong: readonly Field[]): void {

@@ -4,15 +4,19 @@
 
 import { addStyles } from "../shared/styles";
 import noticeCss from "../shared/notice.css";
+import { insist } from "../shared/lazy-module";
 import type { Frame } from "../frame/frame";
+import type * as Postcode from "../postcode/postcode";
 import { AgreementBox } from "./agreement";
-import { Api } from "./api";
+import { Api, type View } from "./api";
 import { brandNamed } from "./brands";
 import { cardForm } from "./card-form";
 import { Checkout } from "./checkout";
 import { codeForm } from "./code-form";
 import { Forms, type CardList } from "./forms";
 import { drawingOf } from "./marks";
+import { Field } from "./field";
+import { toDigits } from "./mask";
 import { Texts } from "./texts";
 import css from "./payment.css";
 
@@ -44,10 +48,20 @@ export function begin(frame: Frame, isPressed: boolean): void {
     frame.show(list.element);
     return list;
   };
-  const card = cardForm(frame, schemes.map((method) => method.Id), events);
-  const forms = new Forms(card, new AgreementBox(strings, form), frame.hideButton, cardList);
   const api = new Api(frame.base, view.SessionId);
-  const checkout = new Checkout(frame, api, forms, new Texts(api, strings, frame.address, frame.later));
+  const texts = new Texts(api, strings, frame.address, frame.later);
+  const card = cardForm(frame, schemes.map((method) => method.Id), events);
+  /** Has the field there that a Session asks for, before the form is shown, and none that it does not ask for. */
+  const askAddress = async (now: View): Promise<void> => {
+    if (now.AddressFields && card.address === null) {
+      const part = await insist<typeof Postcode>(POSTCODE, location.href, () => true);
+      await texts.wait(new AbortController().signal);
+      card.address ??= part && new part.Postcode(frame, (parts, setup) => new Field(parts, setup, strings, events.changed, frame.announce), toDigits);
+    }
+    card.address?.show(now);
+  };
+  const forms = new Forms(card, new AgreementBox(strings, form), frame.hideButton, cardList, askAddress);
+  const checkout = new Checkout(frame, api, forms, texts);
   card.start();
   frame.submitted = events.submitted;
   frame.heard = (message) => {

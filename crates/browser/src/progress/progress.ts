@@ -48,7 +48,7 @@ export class Progress {
   /** There once a bank has asked. */
   private challenge: Dialog.Challenge | undefined;
   private turn = 0;
-  private wallet: Wallet.WalletButton | undefined;
+  private wallet: Wallet.WalletButtons | undefined;
   private merchant = "";
   private enabled = false;
   private isOver = false;
@@ -122,10 +122,12 @@ export class Progress {
   /** The wallet's part is loaded where there is a wallet. */
   private async offerWallet(model: ViewModel): Promise<void> {
     const { shell, view } = this;
-    if (model.view.TokenMethods?.length && "ApplePaySession" in window) {
+    const { Sandbox, TokenMethods = [] } = model.view;
+    // In a sandbox the page brings what stands for a wallet.
+    if (TokenMethods.some(({ Type }) => (Type === "GOOGLEPAY" ? !Sandbox || "google" in window : "ApplePaySession" in window))) {
       // From our address: a script that the page loads without CORS has none of its own to begin from.
       const part = await shell.load<typeof Wallet>(WALLET, shell.base).catch(() => null);
-      if (part !== null && !this.isOver) this.wallet ??= new part.WalletButton(view.accordion, (ask) => shell.send({ type: "wallet", ask }));
+      if (part !== null && !this.isOver) this.wallet ??= new part.WalletButtons(view.accordion, (ask) => shell.send({ type: "wallet", ask }));
     }
     this.wallet?.show(model);
   }

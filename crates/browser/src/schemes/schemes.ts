@@ -4,9 +4,9 @@
 import { CO_BADGED } from "virtual:co-badged";
 import { h, setState } from "../shared/dom";
 import { draw } from "../shared/mark";
+import { longestPrefix } from "../shared/prefixes";
 import { say, type Strings } from "../shared/strings";
 import { addStyles } from "../shared/styles";
-import { isIn } from "./ranges";
 import css from "./schemes.css";
 
 export interface Scheme {
@@ -17,7 +17,7 @@ export interface Scheme {
 
 /** Ids of the schemes, beside the one whose number it is, whose mark a card bears that begins with `digits`. */
 export function secondSchemes(digits: string): string[] {
-  return Object.entries(CO_BADGED).filter(([, ranges]) => isIn(digits, ranges)).map(([id]) => id);
+  return Object.entries(CO_BADGED).filter(([, ranges]) => longestPrefix(digits, ranges.split(" ")) > 0).map(([id]) => id);
 }
 
 /** The choice between the schemes of a co-badged card (Regulation (EU) 2015/751, article 8), below its number. */
@@ -27,7 +27,7 @@ export class SchemeChoice {
   private readonly element = h("fieldset", { class: "schemes", hidden: true }, this.legend, this.options);
   private shown = "";
   private busy = false;
-  /** Of the schemes that are shown, the one to pay by; "" where there is nothing to choose. */
+  /** The scheme to pay by, of those that `show` was told; "" where it was told none. */
   chosen = "";
 
   /** `number` is the number's field; `changed` hears of each choice. */

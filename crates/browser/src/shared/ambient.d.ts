@@ -11,6 +11,7 @@ declare const SAVED: readonly [string, string];
 declare const DIALOG: readonly [string, string];
 declare const PROGRESS: readonly [string, string];
 declare const SCHEMES: readonly [string, string];
+declare const POSTCODE: readonly [string, string];
 declare const PAYMENT: readonly [string, string];
 declare const FALLBACK: readonly [string, string];
 

@@ -17,7 +17,8 @@ export async function answer(ask: WalletAsk, view: View, origin: string, link: L
 /** The payment session for the page at `origin`; `{}` when there is none, for whatever reason. */
 async function paymentSession(view: View, origin: string, validationURL: string): Promise<object> {
   try {
-    const url = new URL(view.TokenMethods?.[0]?.Parameters.PaymentSessionUrl ?? "");
+    const method = view.TokenMethods?.find((one) => one.Type === "APPLEPAY");
+    const url = new URL(method?.Parameters.PaymentSessionUrl ?? "");
     url.search = new URLSearchParams({ validationURL, displayName: view.MerchantName, domainName: new URL(origin).host }).toString();
     const given = await fetch(url, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(SESSION_TIMEOUT_MS) });
     const session: unknown = await given.json();

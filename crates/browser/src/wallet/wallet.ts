@@ -1,4 +1,4 @@
 // Entry of wallet.js: what only shoppers with a wallet need. The shell and the frame load it when there is one.
 
-export { WalletButton } from "./button";
+export { WalletButtons } from "./buttons";
 export { answer } from "./session";

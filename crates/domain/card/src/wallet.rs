@@ -15,6 +15,8 @@ coded_enum! {
     pub enum Wallet: "wallet" {
         /// Apple Pay.
         ApplePay = "APPLEPAY",
+        /// Google Pay.
+        GooglePay = "GOOGLEPAY",
     }
 }
 

@@ -4,6 +4,7 @@
 mod adjustment;
 mod builder;
 mod catalogue;
+mod google_pay;
 mod locale;
 mod merchant;
 mod method;
@@ -17,6 +18,7 @@ mod table;
 pub use adjustment::{Adjustment, AdjustmentParts, Adjustments, InvalidAdjustment};
 pub use builder::{InvalidMethod, MAX_METHOD_ID_BYTES, MAX_METHOD_NAME_CHARS, MethodBuilder};
 pub use catalogue::{Ask, Catalogue, DuplicateMethod, MethodRefusal, Offered};
+pub use google_pay::{GooglePayAccount, InvalidGooglePayAccount};
 pub use locale::{InvalidLocale, Locale};
 pub use merchant::{MerchantMethods, MethodsChange};
 pub use method::{Class, Method, SalesChannel, WindowFrom};

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use crate::adjustment::Adjustments;
+use crate::google_pay::GooglePayAccount;
 use crate::method::Method;
 use crate::pay_later::PayLaterRegion;
 
@@ -20,6 +21,13 @@ pub struct MerchantMethods {
     pub adjustments: Adjustments,
     /// Its client ids with the pay-later provider, by region (docs/SPECIFICATION.md#pay-later-parameters).
     pub pay_later_clients: BTreeMap<PayLaterRegion, String>,
+    /// Its account for Google Pay; `None` where it does not offer that (docs/SPECIFICATION.md#google-pay).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
+    pub google_pay: Option<GooglePayAccount>,
+    /// Whether issuers compare the postcode of the billing address, which the shopper is asked for where a Session has none
+    /// (docs/SPECIFICATION.md#address-check).
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
+    pub address_check: bool,
 }
 
 /// What an operator changes about a merchant's methods.
@@ -40,6 +48,10 @@ pub struct MethodsChange {
     pub offered: Vec<(Method, bool)>,
     /// Client ids with the pay-later provider, set or taken away.
     pub pay_later_clients: Vec<(PayLaterRegion, Option<String>)>,
+    /// The account for Google Pay, set or taken away.
+    pub google_pay: Option<Option<GooglePayAccount>>,
+    /// Whether issuers compare the postcode.
+    pub address_check: Option<bool>,
 }
 
 impl MethodsChange {
@@ -50,7 +62,7 @@ impl MethodsChange {
     /// assert!(MethodsChange::default().is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
-        self.adjustments.is_none() && self.offered.is_empty() && self.pay_later_clients.is_empty()
+        *self == Self::default()
     }
 }
 
@@ -62,7 +74,7 @@ impl MerchantMethods {
     /// assert!(MerchantMethods::default().is_empty());
     /// ```
     pub fn is_empty(&self) -> bool {
-        self.adjustments.is_empty() && self.pay_later_clients.is_empty()
+        *self == Self::default()
     }
 
     /// What is particular after `change`.
@@ -86,6 +98,8 @@ impl MerchantMethods {
                 None => self.pay_later_clients.remove(&region),
             };
         }
+        self.google_pay = change.google_pay.unwrap_or(self.google_pay);
+        self.address_check = change.address_check.unwrap_or(self.address_check);
         self
     }
 }
@@ -104,16 +118,27 @@ mod tests {
         adjustments.set(&method("PAYPAL"), narrow.clone());
         let clients =
             vec![(PayLaterRegion::Europe, Some("eu-1".to_owned())), (PayLaterRegion::Oceania, Some("oc-1".to_owned()))];
-        let change = MethodsChange { adjustments: Some(adjustments), offered: vec![], pay_later_clients: clients };
+        let google_pay = Some("example:shop-17:NL".parse().ok());
+        let change = MethodsChange {
+            adjustments: Some(adjustments),
+            offered: vec![],
+            pay_later_clients: clients,
+            google_pay,
+            address_check: Some(true),
+        };
         let set = MerchantMethods::default().changed(change);
         let offered = vec![(method("PAYPAL"), false), (method("VISA"), true)];
         let pay_later_clients = vec![(PayLaterRegion::Europe, None)];
-        let set = set.changed(MethodsChange { adjustments: None, offered, pay_later_clients });
+        let set = set.changed(MethodsChange { offered, pay_later_clients, ..MethodsChange::default() });
         assert_eq!(set.adjustments.of("PAYPAL"), Some(&narrow.with_offered(false)));
         assert_eq!(set.adjustments.of("VISA").and_then(|one| one.offered), Some(true));
         assert_eq!(set.pay_later_clients, [(PayLaterRegion::Oceania, "oc-1".to_owned())].into());
         let none = MethodsChange { adjustments: Some(Adjustments::default()), ..MethodsChange::default() };
         let bare = set.changed(none);
         assert!(bare.adjustments.is_empty() && !bare.is_empty(), "the client ids stay");
+        assert_eq!((bare.google_pay.is_some(), bare.address_check), (true, true));
+        let off = MethodsChange { google_pay: Some(None), address_check: Some(false), ..MethodsChange::default() };
+        let off = bare.changed(off);
+        assert_eq!((off.google_pay, off.address_check), (None, false));
     }
 }

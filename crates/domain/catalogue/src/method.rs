@@ -382,7 +382,7 @@ impl Method {
     ///
     /// ```
     /// # use dropin_catalogue::{Method, methods};
-    /// assert_eq!(methods().filter(|method| method.is_in_sandbox()).count(), 12);
+    /// assert_eq!(methods().filter(|method| method.is_in_sandbox()).count(), 13);
     /// ```
     pub const fn is_in_sandbox(&self) -> bool {
         self.sandbox

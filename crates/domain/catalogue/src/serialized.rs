@@ -162,14 +162,21 @@ mod tests {
         methods.adjustments.set(&own(), adjustment.unwrap());
         methods.adjustments.set(find_method("VISA").unwrap(), Adjustment::default().with_offered(false));
         methods.pay_later_clients.insert(PayLaterRegion::Europe, "K1".to_owned());
+        methods.google_pay = "example:shop-17:NL".parse().ok();
+        methods.address_check = true;
         let text = serde_json::to_string(&methods).unwrap();
         assert!(text.contains(r#""VISA":{"offered":false}"#) && text.contains(r#""at most 1.500 KWD""#), "{text}");
         assert!(text.contains(r#"{"eu":"K1"}"#), "{text}");
         assert_eq!(serde_json::from_str::<MerchantMethods>(&text).unwrap(), methods);
         assert_eq!(serde_json::from_str::<MerchantMethods>("{}").unwrap(), MerchantMethods::default());
-        for (from, to) in
-            [("NL", "nl"), ("VISA", "visa"), ("offered", "ofered"), ("checkout", "shop"), ("\"eu\"", "\"us\"")]
-        {
+        for (from, to) in [
+            ("NL", "nl"),
+            ("VISA", "visa"),
+            ("offered", "ofered"),
+            ("checkout", "shop"),
+            ("\"eu\"", "\"us\""),
+            (":NL", ":nl"),
+        ] {
             assert!(serde_json::from_str::<MerchantMethods>(&text.replace(from, to)).is_err(), "{to}");
         }
     }

@@ -125,6 +125,18 @@ impl Postcode {
         Form::of(country).map(|form| form.example)
     }
 
+    /// What a postcode of `country` looks like, as a regular expression that a form may check by before it is sent: small letters count, and
+    /// separators may be left out or stand for each other. `None` for a country whose form is not known. [`Postcode::parse`] has the last word.
+    ///
+    /// ```
+    /// # use dropin_validation::Postcode;
+    /// assert_eq!(Postcode::pattern("PL".parse().unwrap()).as_deref(), Some("[0-9]{2}[ -]?[0-9]{3}"));
+    /// assert_eq!(Postcode::pattern("KE".parse().unwrap()), None);
+    /// ```
+    pub fn pattern(country: Country) -> Option<String> {
+        Form::of(country).map(|form| form.patterns.iter().map(|one| expression(one)).collect::<Vec<_>>().join("|"))
+    }
+
     /// The country whose postcode it is.
     ///
     /// ```
@@ -156,6 +168,30 @@ impl Form {
             text.bytes().filter(u8::is_ascii_digit).take(2).fold(0, |number, digit| 10 * number + (digit - b'0'));
         self.first_two_digits.contains(&first_two)
     }
+}
+
+/// The regular expression of what [`read`] reads by `pattern`.
+fn expression(pattern: &str) -> String {
+    let mut written = String::new();
+    let mut places = pattern.chars().peekable();
+    while let Some(place) = places.next() {
+        let class = match place {
+            '9' => "[0-9]".to_owned(),
+            'A' => "[A-Za-z]".to_owned(),
+            'X' => "[A-Za-z0-9]".to_owned(),
+            ' ' | '-' | '_' => "[ -]?".to_owned(),
+            itself => format!("[{}{}]", itself.to_ascii_uppercase(), itself.to_ascii_lowercase()),
+        };
+        let mut times = 1;
+        while places.next_if_eq(&place).is_some() {
+            times += 1;
+        }
+        written.push_str(&class);
+        if 1 < times {
+            written.push_str(&format!("{{{times}}}"));
+        }
+    }
+    written
 }
 
 /// `text` as `pattern` writes it; `None` when it has another form.
@@ -247,6 +283,18 @@ mod tests {
             for text in wrong {
                 assert_eq!(read_back(country, text), None, "{country} {text}");
             }
+        }
+    }
+
+    #[test]
+    fn a_form_is_told_as_a_regular_expression() {
+        for (country, expected) in [
+            ("US", "[0-9]{5}|[0-9]{5}[ -]?[0-9]{4}"),
+            ("CA", "[A-Za-z][0-9][A-Za-z][ -]?[0-9][A-Za-z][0-9]"),
+            ("IE", "[A-Za-z][0-9]{2}[ -]?[A-Za-z0-9]{4}|[Dd]6[Ww][ -]?[A-Za-z0-9]{4}"),
+            ("IN", "[0-9]{3}[ -]?[0-9]{3}"),
+        ] {
+            assert_eq!(Postcode::pattern(country.parse().unwrap()).as_deref(), Some(expected));
         }
     }
 

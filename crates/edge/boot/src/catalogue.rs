@@ -124,7 +124,7 @@ mod tests {
             let catalogue = read(line).unwrap().open(&CatalogueFileArgs::default()).unwrap();
             methods().map(Method::id).filter(|id| catalogue.has(id)).collect::<Vec<_>>()
         };
-        assert_eq!(offers("demo").len(), 12);
+        assert_eq!(offers("demo").len(), 13);
         assert_eq!(offers("demo --processor-methods MC,BLIK,VISA"), ["VISA", "MC", "BLIK"]);
         let unknown = read("demo --processor-methods VISA,CASH")
             .unwrap()

@@ -277,6 +277,7 @@ impl From<SubmitError> for ApiError {
             SubmitError::Card(violation)
             | SubmitError::Method(violation)
             | SubmitError::Consent(violation)
+            | SubmitError::Address(violation)
             | SubmitError::SavedCard(violation) => fields(vec![violation]),
             SubmitError::Keyring(_) | SubmitError::ProcessorUnusable => Self::unavailable(error),
             SubmitError::Store(error) => error.into(),
@@ -432,7 +433,7 @@ impl From<StashError> for ApiError {
                 Self::new(ErrorCode::MerchantNotFound, "There is no merchant with this id; use your MerchantId.")
             }
             StashError::NoWallet => {
-                let why = "this merchant takes no wallet: it has set none up, or its certificate has ended";
+                let why = "this merchant does not take the wallet: it has not set it up, or its certificate has ended";
                 RequestError::from(Violation::new("token_data", ViolationCode::NotAllowed, why)).into()
             }
             StashError::Full => {

@@ -322,7 +322,8 @@ pub(crate) async fn set_methods(request: PanelRequest) -> Answer {
     if !wrong.is_empty() {
         return Ok(request.rejected(&page_of(&request, &current, wrong)));
     }
-    let change = MethodsChange { adjustments: Some(adjustments), offered: Vec::new(), pay_later_clients: clients };
+    let change =
+        MethodsChange { adjustments: Some(adjustments), pay_later_clients: clients, ..MethodsChange::default() };
     let methods = before.clone().changed(change);
     let change = MerchantSettings {
         methods: Some(methods).filter(|methods| methods != before),

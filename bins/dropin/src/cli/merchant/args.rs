@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use dropin_access::{Origin, Permission, ProcessorRule, RateForm, SavedCardKind};
-use dropin_catalogue::PayLaterRegion;
+use dropin_catalogue::{GooglePayAccount, PayLaterRegion};
 use dropin_kernel::{EndpointId, MerchantId, ProcessorId, parse_span};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
@@ -196,6 +196,16 @@ pub(crate) struct MerchantSettings {
     /// Its client id with the pay-later provider, by region, such as eu=K1234; without an id it is taken away; may be repeated
     #[arg(long = "pay-later-client", value_name = "REGION=ID", value_parser = pay_later_client)]
     pub(crate) pay_later_clients: Vec<(PayLaterRegion, Option<String>)>,
+    /// Its account for Google Pay, which it then offers: GATEWAY:GATEWAY_MERCHANT_ID:COUNTRY, and :GOOGLE_MERCHANT_ID in production
+    #[arg(long, value_name = "ACCOUNT", value_parser = GooglePayAccount::from_str, conflicts_with = "no_google_pay")]
+    pub(crate) google_pay: Option<GooglePayAccount>,
+    /// It does not offer Google Pay, and has no account for it
+    #[arg(long)]
+    pub(crate) no_google_pay: bool,
+    /// Whether issuers compare the postcode of the billing address (off unless set); with on, the drop-in asks the shopper for one where a
+    /// Session has none, in countries whose form of postcodes is known
+    #[arg(long, value_name = "SWITCH")]
+    pub(crate) address_check: Option<Switch>,
     /// How long its unpaid Sessions live, such as 24h; for Sessions created from now on
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) session_lifetime: Option<Duration>,
@@ -442,6 +452,22 @@ mod tests {
         for wrong in
             ["--saved-cards yes", "--saved-cards", "--saved-card-kind recurring", "--saved-card-kind ONE_CLICK"]
         {
+            assert!(parse(&format!("set {id} {wrong}")).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn google_pay_is_offered_by_an_account_and_addresses_are_checked_by_a_word() {
+        let id = "6f1c3b2a-1d2e-4f3a-8b4c-5d6e7f809112";
+        let set = |rest: &str| match parse(&format!("set {id} {rest}")) {
+            Ok(MerchantCommand::Set(set)) => set.settings,
+            other => panic!("{other:?}"),
+        };
+        let account = set("--google-pay example:shop-17:NL --address-check on");
+        assert_eq!(account.google_pay, "example:shop-17:NL".parse().ok());
+        assert_eq!((account.address_check, account.no_google_pay), (Some(Switch::On), false));
+        assert!(set("--no-google-pay").no_google_pay);
+        for wrong in ["--google-pay example", "--google-pay a:b:NL --no-google-pay", "--address-check yes"] {
             assert!(parse(&format!("set {id} {wrong}")).is_err(), "{wrong}");
         }
     }

@@ -157,6 +157,8 @@ async fn methods_of(cli: &Cli, store: &Store, wanted: &SetMerchant) -> Result<Op
         adjustments: settings.methods_file.as_deref().map(|path| read_adjustments(path, &catalogue)).transpose()?,
         offered: on.chain(off).collect::<Result<_, Failure>>()?,
         pay_later_clients: settings.pay_later_clients.clone(),
+        google_pay: settings.google_pay.clone().map(Some).or_else(|| settings.no_google_pay.then_some(None)),
+        address_check: settings.address_check.map(Switch::is_on),
     };
     if change.is_empty() {
         return Ok(None);
@@ -285,6 +287,8 @@ fn of_merchant(merchant: &Merchant) -> Value {
         "Attempts": merchant.attempts_allowed,
         "SavedCards": merchant.saved_cards.offered,
         "SavedCardKind": merchant.saved_cards.kind.as_str(),
+        "AddressCheck": merchant.methods.address_check,
+        "GooglePay": merchant.methods.google_pay.as_ref().map(ToString::to_string),
         "Screening": merchant.screening.on,
         "ScreeningRulesRevision": merchant.screening.rules_revision,
         "Currencies": Value::from_iter(merchant.currencies.iter().map(|currency| currency.code())),

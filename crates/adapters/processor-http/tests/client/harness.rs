@@ -107,6 +107,7 @@ pub(crate) fn asking(key: OpId, method_data: PaymentMethodData, minor: i64) -> A
         store: None,
         return_url,
         country: Some("NL".to_owned()),
+        postcode: None,
         challenge: false,
         exemption: None,
     }

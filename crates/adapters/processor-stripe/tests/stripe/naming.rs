@@ -30,6 +30,7 @@ pub(crate) fn request(method_data: PaymentMethodData, currency: Currency, minor:
         payment_reference: None,
         return_url: Some("https://shop.example/back".to_owned()),
         country: Some("NL".to_owned()),
+        postcode: None,
         challenge: false,
         exemption: None,
     }

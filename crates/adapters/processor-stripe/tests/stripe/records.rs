@@ -85,6 +85,7 @@ fn copy(request: &AuthorizeRequest) -> AuthorizeRequest {
         payment_reference: None,
         return_url: None,
         country: None,
+        postcode: None,
         challenge: false,
         exemption: None,
     }

@@ -53,7 +53,8 @@ pub(super) fn particular_methods() -> MerchantMethods {
     adjustments.set(find_method("IDEAL").unwrap(), Adjustment::new(narrow).unwrap());
     let pay_later_clients =
         [(PayLaterRegion::Europe, "größe".to_owned()), (PayLaterRegion::Oceania, "oc-1".to_owned())].into();
-    MerchantMethods { adjustments, pay_later_clients }
+    let google_pay = "example:shop-17:NL:BCR2DN4T".parse().ok();
+    MerchantMethods { adjustments, pay_later_clients, google_pay, address_check: true }
 }
 
 pub async fn a_user_name_is_taken_once(harness: Arc<Harness>) {

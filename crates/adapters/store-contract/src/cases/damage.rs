@@ -51,6 +51,7 @@ pub async fn a_merchant_with_damaged_methods_is_corrupt(harness: Arc<Harness>) {
         "{}".to_owned(),
         r#"{"adjustments": {"hush": {}}, "pay_later_clients": {}}"#.to_owned(),
         r#"{"adjustments": {}, "pay_later_clients": {"hush": "x"}}"#.to_owned(),
+        r#"{"adjustments": {}, "pay_later_clients": {}, "google_pay": "hush"}"#.to_owned(),
         adjusted(r#""countries": ["hush"]"#),
         adjusted(r#""currencies": ["ZZZ"]"#),
         adjusted(r#""channels": ["hush"]"#),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use dropin_catalogue::{
-    Adjustment, AdjustmentParts, Adjustments, MerchantMethods, PayLaterRegion, Range, SalesChannel,
+    Adjustment, AdjustmentParts, Adjustments, GooglePayAccount, MerchantMethods, PayLaterRegion, Range, SalesChannel,
 };
 use dropin_money::Currency;
 use dropin_store_runtime::fault::{Fault, corrupt};
@@ -19,6 +19,10 @@ const TABLE: &str = "merchant";
 struct MethodsDocument {
     adjustments: BTreeMap<String, AdjustmentDocument>,
     pay_later_clients: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    google_pay: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    address_check: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -48,8 +52,13 @@ pub(crate) fn write(methods: &MerchantMethods) -> Result<Option<Document>, Fault
     }
     let adjustments = methods.adjustments.iter().map(|(id, one)| (id.to_owned(), AdjustmentDocument::new(one)));
     let clients = methods.pay_later_clients.iter().map(|(region, id)| (region.as_str().to_owned(), id.clone()));
-    write_document(&MethodsDocument { adjustments: adjustments.collect(), pay_later_clients: clients.collect() })
-        .map(Some)
+    write_document(&MethodsDocument {
+        adjustments: adjustments.collect(),
+        pay_later_clients: clients.collect(),
+        google_pay: methods.google_pay.as_ref().map(ToString::to_string),
+        address_check: methods.address_check,
+    })
+    .map(Some)
 }
 
 /// What a document says.
@@ -64,6 +73,9 @@ pub(super) fn read(stored: Option<&Document>) -> Result<MerchantMethods, Fault> 
         let region = name.parse::<PayLaterRegion>().ok();
         methods.pay_later_clients.insert(region.ok_or_else(|| corrupt(TABLE, "a region is none"))?, client);
     }
+    let account = document.google_pay.as_deref().map(str::parse::<GooglePayAccount>).transpose();
+    methods.google_pay = account.map_err(|_invalid| corrupt(TABLE, "an account for Google Pay is none"))?;
+    methods.address_check = document.address_check;
     Ok(methods)
 }
 

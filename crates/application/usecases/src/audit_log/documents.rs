@@ -73,11 +73,13 @@ pub(crate) fn settings_document(settings: &MerchantSettings) -> Document {
 }
 
 fn methods_document(methods: &MerchantMethods) -> Document {
-    let MerchantMethods { adjustments, pay_later_clients } = methods;
+    let MerchantMethods { adjustments, pay_later_clients, google_pay, address_check } = methods;
     let all = adjustments.iter().fold(Document::new(), |all, (id, one)| all.object(id, adjustment_document(one)));
-    pay_later_clients
+    let all = pay_later_clients
         .iter()
-        .fold(all, |all, (region, client)| all.text(&format!("PayLaterClient {}", region.as_str()), client))
+        .fold(all, |all, (region, client)| all.text(&format!("PayLaterClient {}", region.as_str()), client));
+    let all = google_pay.iter().fold(all, |all, account| all.text("GooglePay", &account.to_string()));
+    if *address_check { all.flag("AddressCheck", true) } else { all }
 }
 
 fn adjustment_document(adjustment: &Adjustment) -> Document {

@@ -126,7 +126,7 @@ fn what_is_not_said_does_not_narrow_and_a_currency_that_is_not_enabled_has_no_me
         let country = country.map(|code| Country::parse("", code).unwrap());
         ids(&listed(&catalogue, merchant, &query(country, currency, None)))
     };
-    assert_eq!(asked(&all, None, None).len(), 12, "eleven and a wallet");
+    assert_eq!(asked(&all, None, None).len(), 13, "eleven and two wallets");
     assert!(!asked(&all, Some("DE"), None).contains(&"IDEAL"));
     let dollars = all.clone().edited(|parts| parts.currencies = vec![Currency::Usd]).unwrap();
     assert!(!asked(&dollars, Some("NL"), None).contains(&"IDEAL"), "it takes no euros");

@@ -44,6 +44,8 @@ pub(super) struct Attempt {
     /// Cards that their issuers forbade to try again earlier in the Session: the processor is not asked about one of them.
     pub(super) refused_cards: Vec<CardHash>,
     pub(super) country: String,
+    /// Of a new card's billing address, where its issuer shall compare it.
+    pub(super) postcode: Option<String>,
     pub(super) actor: Actor,
     pub(super) checkout: Option<CheckoutRecord>,
     pub(super) key_use: Option<KeyUse>,
@@ -94,6 +96,7 @@ pub(super) enum PrepareOutcome {
 pub(super) struct Prepared {
     payment: Payment,
     country: String,
+    postcode: Option<String>,
     card: Option<(SealedCard, StashKey)>,
     stored: Option<Box<StoredCredentialPayment>>,
     refused_cards: Vec<CardHash>,
@@ -124,6 +127,7 @@ impl AuthorizationFlow<'_> {
             contract,
             refused_cards,
             country,
+            postcode,
             actor,
             checkout,
             key_use,
@@ -204,6 +208,7 @@ impl AuthorizationFlow<'_> {
             AuthorizationPrepared::Done(sealed) => PrepareOutcome::Prepared(Box::new(Prepared {
                 payment,
                 country,
+                postcode,
                 card: sealed.zip(key),
                 stored,
                 refused_cards,

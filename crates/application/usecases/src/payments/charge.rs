@@ -123,6 +123,7 @@ impl Checkouts {
             contract: Some(AttemptContract::Charges { contract: Box::new(contract), payment: Box::new(payment) }),
             refused_cards: Vec::new(),
             country: ask.country.clone(),
+            postcode: None,
             actor: Actor::Merchant(caller.username.clone()),
             checkout: Some(CheckoutRecord { document: ask.document.clone() }),
             key_use,

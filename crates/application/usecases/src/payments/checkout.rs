@@ -254,6 +254,7 @@ impl Checkouts {
             contract: None,
             refused_cards: Vec::new(),
             country: ask.country.clone(),
+            postcode: None,
             actor: Actor::Merchant(caller.username.clone()),
             checkout: Some(CheckoutRecord { document: ask.document.clone() }),
             key_use,

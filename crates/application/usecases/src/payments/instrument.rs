@@ -72,8 +72,8 @@ impl AuthorizationFlow<'_> {
         let candidates = self.payments.candidates(&buyer.purchase, method.id());
         let candidates = candidates.map_err(|_refused| refuse(ViolationCode::NotAllowed, why))?;
         if method.is_token() {
-            let (merchant, offers) = (buyer.purchase.merchant.id, buyer.purchase.offers(&self.payments.catalogue));
-            if !self.wallets.takes_token(merchant, &offers).await.map_err(PaymentInstrumentError::Store)? {
+            let (merchant, offers) = (buyer.purchase.merchant, buyer.purchase.offers(&self.payments.catalogue));
+            if !self.wallets.takes_token(id, merchant, &offers).await.map_err(PaymentInstrumentError::Store)? {
                 return Err(refuse(ViolationCode::NotAllowed, why));
             }
         }

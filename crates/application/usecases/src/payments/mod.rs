@@ -5,6 +5,7 @@
 //! The caller runs these functions where nobody can cancel them halfway (the edge's tracked runtime): a shopper's reset connection must not
 //! stop our code between the processor's yes and our commit.
 
+mod address_check;
 mod authorization_flow;
 mod cancel;
 mod capture;

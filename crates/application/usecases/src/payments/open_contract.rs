@@ -145,6 +145,7 @@ impl Checkouts {
             contract: Some(AttemptContract::Opens(Box::new(contract))),
             refused_cards: Vec::new(),
             country: ask.country.clone(),
+            postcode: None,
             actor: Actor::Merchant(caller.username.clone()),
             checkout: Some(CheckoutRecord { document: ask.document.clone() }),
             key_use,

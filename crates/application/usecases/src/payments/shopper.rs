@@ -11,9 +11,11 @@ use dropin_kernel::{AttemptId, MerchantId, OrderId, SessionId, Timestamp};
 use dropin_order::{BankDetails, OpKind, OpState, Order, OrderState, ShopperCode};
 use dropin_ports::{SessionStore, SessionWithOrder, StashStore, StashVault, StoreError};
 use dropin_session::{CancelReason, FailedAttempt, Session, SessionState, SessionStateKind};
+use dropin_validation::Country;
 use dropin_wire::shopper::SavedCardBody;
 use dropin_wire::wallet::TokenMethodBody;
 
+use super::address_check::asked_postcode;
 use super::authorization_flow::AuthorizationFlow;
 use super::{Payments, PollThrottle};
 use crate::access::KnownMerchants;
@@ -74,6 +76,8 @@ pub struct ShopperView {
     pub allows_contract: Option<ContractKind>,
     /// The stored cards that it may be paid with.
     pub saved_cards: Vec<SavedCardBody>,
+    /// The country whose postcode the shopper is asked for, who pays by a new card.
+    pub asked_postcode: Option<Country>,
     /// Origins whose pages may embed the drop-in for it.
     pub origins: Vec<String>,
     /// The attempt that failed last, while another may follow.
@@ -222,10 +226,11 @@ impl Shopper {
         let purchase = purchase(&session, &merchant);
         let mut methods = purchase.offers(&self.payments.catalogue);
         methods.retain(|method| self.payments.candidates(&purchase, method.id()).is_ok());
-        let token_methods = self.wallets.of(merchant.id, &methods).await?;
+        let token_methods = self.wallets.of(&merchant, &methods).await?;
         let origins = self.origins(&session, &merchant);
         let offer = self.contract_offer(&session, &merchant).await?;
         let saved_cards = self.saved_cards(&session, &merchant, now).await?;
+        let asked_postcode = asked_postcode(&session, &merchant);
         Ok(ShopperView {
             session,
             merchant,
@@ -234,6 +239,7 @@ impl Shopper {
             opens_contract: offer.opens(),
             allows_contract: offer.allows(),
             saved_cards,
+            asked_postcode,
             origins,
             failed_attempt,
             now,

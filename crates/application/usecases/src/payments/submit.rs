@@ -11,6 +11,7 @@ use dropin_wire::RequestError;
 use dropin_wire::checkout::ConsentRequest;
 use dropin_wire::shopper::SubmitMeans;
 
+use super::address_check::postcode_to_check;
 use super::authorization_flow::{Attempt, AttemptContract, PrepareOutcome, Prepared};
 use super::instrument::{Buyer, PaymentInstrument, PaymentInstrumentError};
 use super::routing::Candidates;
@@ -33,6 +34,8 @@ pub struct Submit {
     pub fingerprint: String,
     /// What the shopper read and agreed to, where the payment opens a contract.
     pub consent: Option<ConsentRequest>,
+    /// The postcode of the card's billing address, as it was typed, where the shopper was asked for it. It is of this attempt alone.
+    pub postcode: Option<String>,
 }
 
 /// What a submit led to.
@@ -71,6 +74,9 @@ pub enum SubmitError {
     /// A contract is opened exactly by consent.
     #[error("the consent does not fit the Session")]
     Consent(Violation),
+    /// The billing address that the shopper typed is not what was asked for.
+    #[error("the billing address does not fit what was asked for")]
+    Address(Violation),
     /// The Session cannot be paid with that saved card.
     #[error("the saved card cannot be used")]
     SavedCard(Violation),
@@ -210,6 +216,9 @@ impl Shopper {
                 }
             }
         };
+        let is_new_card = matches!(submit.means, SubmitMeans::Stash { .. }) && !instrument.method.is_token();
+        let postcode = postcode_to_check(session, &merchant, submit.postcode.as_deref(), is_new_card);
+        let postcode = postcode.map_err(SubmitError::Address)?;
         let refused_cards = match (&instrument.stash, &contract) {
             (Some(_), None | Some(AttemptContract::Opens(_) | AttemptContract::Replaces { .. }))
                 if 0 < session.attempts.failed() =>
@@ -237,6 +246,7 @@ impl Shopper {
             contract,
             refused_cards,
             country: buyer.purchase.country.to_owned(),
+            postcode,
             actor: Actor::Shopper,
             checkout: None,
             key_use: None,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dropin_access::{Merchant, Origin};
-use dropin_card::{ClientFacts, StashContents, StashedData, Warning};
+use dropin_card::{ClientFacts, StashContents, StashedData, Wallet, Warning};
 use dropin_kernel::{MerchantId, SessionId, Timestamp};
 use dropin_ports::{
     Clock, KeyringError, SessionStore, StashEntry, StashKey, StashStore, StashSummary, StashVault, StoreError,
@@ -86,8 +86,8 @@ pub enum StashError {
     /// There is no such merchant.
     #[error("there is no merchant with this id")]
     MerchantNotFound,
-    /// The merchant takes no wallet.
-    #[error("the merchant takes no wallet")]
+    /// The merchant does not take the wallet.
+    #[error("the merchant does not take the wallet")]
     NoWallet,
     /// The merchant's stash, or all of it, is full.
     #[error("the stash is full")]
@@ -137,7 +137,9 @@ impl Stashing {
     pub async fn put(&self, merchant: &Merchant, entry: NewEntry) -> Result<Stashed, StashError> {
         let NewEntry { client, session, stash_id, fingerprint, data, facts } = entry;
         let now = self.clock.now();
-        if matches!(data, StashedData::WalletToken(_)) && !self.takes_wallets(merchant.id, now).await? {
+        if let StashedData::WalletToken(token) = &data
+            && !self.takes_wallet(token.wallet(), merchant, now).await?
+        {
             return Err(StashError::NoWallet);
         }
         let (last4, kind, warnings) = (data.last4(), data.kind(), data.warnings(now));
@@ -155,8 +157,11 @@ impl Stashing {
         Ok(Stashed { stash_id, last4, warnings })
     }
 
-    async fn takes_wallets(&self, merchant: MerchantId, now: Timestamp) -> Result<bool, StashError> {
-        let identity = self.wallets.find_wallet(merchant).await?;
+    async fn takes_wallet(&self, wallet: Wallet, merchant: &Merchant, now: Timestamp) -> Result<bool, StoreError> {
+        if wallet == Wallet::GooglePay {
+            return Ok(merchant.methods.google_pay.is_some());
+        }
+        let identity = self.wallets.find_wallet(merchant.id).await?;
         Ok(identity.is_some_and(|identity| identity.is_valid_at(now)))
     }
 

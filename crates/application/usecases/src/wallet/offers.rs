@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use dropin_access::Merchant;
 use dropin_card::Wallet;
 use dropin_catalogue::{Class, Offered};
 use dropin_kernel::{MerchantId, Timestamp};
@@ -37,24 +38,41 @@ impl WalletOffers {
         &self.checkout_url
     }
 
-    /// The wallets of a merchant who may offer `methods` for a payment: one when Apple Pay is among them, with the networks of the cards that are
-    /// among them too, and when the merchant has a certificate that counts.
+    /// The wallets of a merchant who may offer `methods` for a payment, with the networks of the cards that are among them too: Apple Pay where the
+    /// merchant has a certificate that counts, Google Pay where it has an account.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn of(&self, merchant: MerchantId, methods: &[Offered]) -> Result<Vec<TokenMethodBody>, StoreError> {
-        let wallet = methods.iter().any(|method| method.is_token() && method.id() == Wallet::ApplePay.as_str());
-        let cards = methods.iter().filter(|method| method.class() == Class::Card && !method.is_token());
-        let networks: Vec<_> = cards.filter_map(|card| network_of(card.id())).collect();
-        if !wallet || networks.is_empty() {
-            return Ok(Vec::new());
+    pub async fn of(&self, merchant: &Merchant, methods: &[Offered]) -> Result<Vec<TokenMethodBody>, StoreError> {
+        let mut entries = Vec::new();
+        for wallet in Wallet::ALL {
+            entries.extend(self.entry(wallet, merchant, methods).await?);
         }
-        let (identity, now) = (self.identity(merchant).await?, self.clock.now());
-        let entry = identity.filter(|identity| now < identity.expires_at).map(|identity| {
-            let url = format!("{}/v1/wallet/{merchant}/session", self.checkout_url.trim_end_matches('/'));
+        Ok(entries)
+    }
+
+    async fn entry(
+        &self,
+        wallet: Wallet,
+        merchant: &Merchant,
+        methods: &[Offered],
+    ) -> Result<Option<TokenMethodBody>, StoreError> {
+        let is_offered = methods.iter().any(|method| method.is_token() && method.id() == wallet.as_str());
+        let cards = methods.iter().filter(|method| method.class() == Class::Card && !method.is_token());
+        let networks: Vec<_> = cards.filter_map(|card| network_of(wallet, card.id())).collect();
+        if !is_offered || networks.is_empty() {
+            return Ok(None);
+        }
+        if wallet == Wallet::GooglePay {
+            let account = merchant.methods.google_pay.as_ref();
+            return Ok(account.map(|account| TokenMethodBody::google_pay(account, networks, merchant.sandbox)));
+        }
+        let (id, now) = (merchant.id, self.clock.now());
+        let identity = self.identity(id).await?.filter(|identity| now < identity.expires_at);
+        Ok(identity.map(|identity| {
+            let url = format!("{}/v1/wallet/{id}/session", self.checkout_url.trim_end_matches('/'));
             TokenMethodBody::apple_pay(&identity.identifier, networks, &identity.country, url)
-        });
-        Ok(entry.into_iter().collect())
+        }))
     }
 
     async fn identity(&self, merchant: MerchantId) -> Result<Option<Arc<Identity>>, StoreError> {
@@ -70,11 +88,12 @@ impl WalletOffers {
         Ok(identity)
     }
 
-    /// Whether a wallet's token is taken where `methods` are offered: wherever a wallet is listed, and nowhere else.
+    /// Whether a token of the wallet that is called `id` is taken where `methods` are offered: wherever that wallet is listed, and nowhere else.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn takes_token(&self, merchant: MerchantId, methods: &[Offered]) -> Result<bool, StoreError> {
-        Ok(!self.of(merchant, methods).await?.is_empty())
+    pub async fn takes_token(&self, id: &str, merchant: &Merchant, methods: &[Offered]) -> Result<bool, StoreError> {
+        let Ok(wallet) = id.parse() else { return Ok(false) };
+        Ok(self.entry(wallet, merchant, methods).await?.is_some())
     }
 }

@@ -34,8 +34,14 @@ async fn priced(world: &World) -> SessionId {
 async fn submit(world: &World, id: SessionId) -> Result<Submitted, SubmitError> {
     let version = world.store.find_session_for_shopper(id).await.unwrap().unwrap().session.revision;
     let means = SubmitMeans::Method("PAYPAL".to_owned());
-    let submit =
-        Submit { version, attempt: AttemptId::new(fresh()), means, fingerprint: "browser".to_owned(), consent: None };
+    let submit = Submit {
+        version,
+        attempt: AttemptId::new(fresh()),
+        means,
+        fingerprint: "browser".to_owned(),
+        consent: None,
+        postcode: None,
+    };
     world.shopper.submit(id, submit).await
 }
 

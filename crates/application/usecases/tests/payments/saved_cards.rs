@@ -115,6 +115,7 @@ impl Shop {
                 text_version: "2026-11".parse().unwrap(),
                 locale: "de_AT".parse().unwrap(),
             }),
+            postcode: None,
         };
         shopper.submit(session, submit).await.unwrap();
         let order = world.stored(session).await.state.order().unwrap();
@@ -137,7 +138,8 @@ impl Shop {
         let code = StashedData::Card(Card::new("", "", "123", "", ""));
         let means = SubmitMeans::SavedCard { contract: self.contract, stash_id: self.world.stash(code).await };
         let (version, attempt) = (self.world.stored(session).await.revision, AttemptId::new(fresh()));
-        let submit = Submit { version, attempt, means, fingerprint: "browser".to_owned(), consent: None };
+        let submit =
+            Submit { version, attempt, means, fingerprint: "browser".to_owned(), consent: None, postcode: None };
         self.shopper.submit(session, submit).await
     }
 

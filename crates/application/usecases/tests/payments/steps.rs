@@ -161,7 +161,8 @@ impl Payer {
             .await
             .takes_cards_alone()
             .then(|| ConsentRequest { text_version: "2026-11".parse().unwrap(), locale: "de_AT".parse().unwrap() });
-        let submit = Submit { version: *version, attempt: *id, means, fingerprint: BROWSER.to_owned(), consent };
+        let submit =
+            Submit { version: *version, attempt: *id, means, fingerprint: BROWSER.to_owned(), consent, postcode: None };
         match program.shopper.submit(self.session, submit).await {
             Ok(submitted) => follow_up(program, submitted).await.map(|()| true),
             Err(SubmitError::Store(error)) => Err(error),

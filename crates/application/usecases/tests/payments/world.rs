@@ -281,7 +281,8 @@ impl World {
     ) -> Result<Submitted, SubmitError> {
         let version = self.stored(id).await.revision;
         let means = SubmitMeans::Method(method.to_owned());
-        let submit = Submit { version, attempt, means, fingerprint: "browser".to_owned(), consent: None };
+        let submit =
+            Submit { version, attempt, means, fingerprint: "browser".to_owned(), consent: None, postcode: None };
         self.shopper.submit(id, submit).await
     }
 
@@ -309,6 +310,7 @@ impl World {
                     means: SubmitMeans::Stash { stash_id, scheme: None },
                     fingerprint,
                     consent: None,
+                    postcode: None,
                 },
             )
             .await

@@ -331,17 +331,17 @@ async fn a_certificate_that_ended_ends_the_button() {
         capture_later: false,
         channel: SalesChannel::DropIn,
     });
-    let entries = offers.of(world.ana.id, &all).await.unwrap();
+    let entries = offers.of(&world.ana, &all).await.unwrap();
     let entry = serde_json::to_value(&entries[0]).unwrap();
     let parameters = &entry["Parameters"];
     assert_eq!(parameters["SupportedNetworks"], json!(["visa", "masterCard", "amex", "discover", "jcb"]));
     let url = format!("https://pay.example/v1/wallet/{}/session", world.ana.id);
     assert_eq!(parameters["PaymentSessionUrl"], json!(url));
-    assert_eq!(offers.of(world.bob.id, &all).await, Ok(vec![]));
+    assert_eq!(offers.of(&world.bob, &all).await, Ok(vec![]));
     let [wallet, cards]: [Vec<_>; 2] =
         [true, false].map(|token| all.iter().filter(|one| one.is_token() == token).cloned().collect());
-    assert_eq!(offers.of(world.ana.id, &cards).await, Ok(vec![]), "without Apple Pay");
-    assert_eq!(offers.of(world.ana.id, &wallet).await, Ok(vec![]), "without a card");
+    assert_eq!(offers.of(&world.ana, &cards).await, Ok(vec![]), "without Apple Pay");
+    assert_eq!(offers.of(&world.ana, &wallet).await, Ok(vec![]), "without a card");
     let watched = WalletCertificates { store: world.store.clone(), clock: world.clock.clone() };
     let left = async || {
         let told = watched.collect_metrics().await.unwrap();
@@ -354,7 +354,7 @@ async fn a_certificate_that_ended_ends_the_button() {
     assert_eq!((left().await, watched.warn().await), (30 * 86_400, Ok(1)));
     world.clock.0.fetch_add(30 * DAY, Ordering::SeqCst);
     assert_eq!((left().await, watched.warn().await), (0, Ok(1)));
-    assert_eq!(offers.of(world.ana.id, &all).await, Ok(vec![]));
+    assert_eq!(offers.of(&world.ana, &all).await, Ok(vec![]));
     assert_eq!(world.start(Some(PAGE), &ask(GOOD)).await, Err(WalletSessionError::NoWallet));
     assert_eq!(world.calls(), 0);
 }

@@ -101,6 +101,16 @@ fn sandbox() -> Vec<Method> {
             ..Method::card("APPLEPAY", "Apple Pay", "docs/SPECIFICATION.md#wallet; developer.apple.com/apple-pay")
         }
         .in_sandbox(),
+        // Likewise. A merchant offers it by its account: MerchantMethods::google_pay.
+        Method {
+            token: true,
+            ..Method::card(
+                "GOOGLEPAY",
+                "Google Pay",
+                "docs/SPECIFICATION.md#google-pay; developers.google.com/pay/api/web",
+            )
+        }
+        .in_sandbox(),
     ]
 }
 
@@ -165,7 +175,7 @@ mod tests {
         let ids: Vec<_> = methods().filter(|method| method.is_in_sandbox()).map(Method::id).collect();
         let promised =
             ["VISA", "MC", "AMEX", "DISC", "JCB", "DINERS", "CB", "PAYPAL", "IDEAL", "PAYLATER", "BANKTRANSFER"];
-        assert_eq!(ids, [&promised[..], &["APPLEPAY"]].concat());
+        assert_eq!(ids, [&promised[..], &["APPLEPAY", "GOOGLEPAY"]].concat());
     }
 
     #[test]

@@ -60,6 +60,7 @@ fn authorization(processor: &str, merchant_id: MerchantId) -> AuthorizeRequest {
         payment_reference: None,
         return_url: None,
         country: None,
+        postcode: None,
         challenge: false,
         exemption: None,
     }

@@ -90,6 +90,7 @@ impl AuthorizationFlow<'_> {
             payment_reference: order.transfer_reference.clone(),
             return_url: Some(format!("{}/v1/return/{}", self.return_base.trim_end_matches('/'), order.id)),
             country: Some(prepared.country.clone()),
+            postcode: prepared.postcode.clone(),
             challenge: decision.asks_authentication(),
             exemption,
         }

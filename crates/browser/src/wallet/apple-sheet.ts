@@ -1,55 +1,31 @@
-// The shell's part: the wallet's button above the other methods, and the payment sheet that it opens.
-//
-// The sheet belongs to the top-level page and must be opened in the click itself. What comes of the payment is told by the same
-// messages that the shell hears anyway.
+// The payment sheet of Apple Pay.
 
-import { h, setState } from "../shared/dom";
-import type { TokenMethod, View } from "../payment/api";
+import type { ApplePay, View } from "../payment/api";
 import { plainAmountOf } from "../frame/money";
-import type { ViewModel, FrameMessage, WalletAsk } from "../shared/protocol";
-import { say } from "../shared/strings";
-import { addStyles } from "../shared/styles";
+import type { FrameMessage, WalletAsk } from "../shared/protocol";
 import { appleSessions, VERSION, type AppleSession } from "./apple-pay";
-import css from "./wallet.css";
+import type { Sheet } from "./buttons";
 
-const NAME = "Apple Pay";
-/** Its name in the catalogue and in the stash. */
-const TYPE = "APPLEPAY";
 /** The wallet closes its sheet after half a minute without a result; before that the drop-in takes over. */
 const SHEET_TIMEOUT_MS = 20_000;
 
-export class WalletButton {
-  private readonly label = h("span");
-  private readonly button = h("button", { type: "button" }, this.label);
-  private readonly or = h("span");
-  private readonly element = h("div", { class: "wallet", hidden: true }, this.button, h("div", { class: "or" }, this.or));
+export class AppleSheet implements Sheet<ApplePay> {
+  readonly name = "Apple Pay";
+  readonly type = "APPLEPAY";
   private request: object | null = null;
-  private busy = false;
   private session: AppleSession | null = null;
   private authorized = false;
   private timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(place: Element, private readonly ask: (ask: WalletAsk) => void) {
-    addStyles(place.getRootNode() as ShadowRoot, css);
-    this.button.addEventListener("click", () => this.begin());
-    place.prepend(this.element);
-  }
+  constructor(private readonly ask: (ask: WalletAsk) => void) {}
 
-  /** Shows the button where it can pay what is asked for now; else there is nothing to see. */
-  show({ view, strings }: ViewModel): void {
-    const method = view.TokenMethods?.find(({ Type }) => Type === TYPE);
-    this.request = method ? requestOf(method, view) : null;
-    this.label.textContent = say(strings, "walletPay", { name: NAME });
-    this.or.textContent = say(strings, "walletOr");
-    this.element.hidden = this.request === null || appleSessions() === null;
+  canPay(method: ApplePay, view: View): boolean {
+    this.request = requestOf(method, view);
+    return appleSessions() !== null;
   }
 
   /** What the shell hears is news for an open sheet too. */
   heard(message: FrameMessage): void {
-    if (message.type === "busy") {
-      this.busy = message.busy;
-      setState(this.button, "aria-disabled", message.busy);
-    }
     const sessions = appleSessions();
     if (this.session === null || sessions === null) return;
     if (message.type === "wallet") this.validate(this.session, message.session);
@@ -69,9 +45,9 @@ export class WalletButton {
     }
   }
 
-  private begin(): void {
+  begin(): void {
     const sessions = appleSessions();
-    if (sessions === null || this.request === null || this.busy || this.session !== null) return;
+    if (sessions === null || this.request === null || this.session !== null) return;
     const session = new sessions(VERSION, this.request);
     this.session = session;
     session.onvalidatemerchant = ({ validationURL }) => this.ask({ validationURL: String(validationURL) });
@@ -89,7 +65,7 @@ export class WalletButton {
     this.authorized = true;
     this.timer = setTimeout(() => this.abort(), SHEET_TIMEOUT_MS);
     // Nothing but data goes on: what the wallet hands over may have behaviour of its own.
-    this.ask({ token: { Type: TYPE, Data: JSON.parse(JSON.stringify(payment)) as object } });
+    this.ask({ token: { Type: this.type, Data: JSON.parse(JSON.stringify(payment)) as object } });
   }
 
   /** Something else has ended the payment while the sheet still asked: the sheet goes. */
@@ -106,7 +82,7 @@ export class WalletButton {
   }
 }
 
-function requestOf({ Parameters }: TokenMethod, view: View): object {
+function requestOf({ Parameters }: ApplePay, view: View): object {
   const { CountryCode: countryCode, SupportedNetworks: supportedNetworks, MerchantCapabilities: merchantCapabilities } = Parameters;
   const total = { label: view.MerchantName, amount: plainAmountOf(view, "en"), type: "final" };
   return { countryCode, currencyCode: view.Currency, supportedNetworks, merchantCapabilities, total };
