@@ -39,8 +39,8 @@ pub(crate) fn verdict(wallet: &str, data: &str, capabilities: CallerCapabilities
         "silence" => Verdict::Silence,
         _ => {
             return Err(
-                "sandbox of Token.Data.token.paymentData, or of Token.Data.tokenizationData of GOOGLEPAY, must be approve, decline, insufficient_funds, review, challenge, pending_capture, \
-                        refused_capture, pending_refund, failing_refund, lost_answer or silence.",
+                "Token.Data.token.paymentData.sandbox must be approve, decline, insufficient_funds, review, challenge, pending_capture, \
+                        refused_capture, pending_refund, failing_refund, lost_answer or silence; GOOGLEPAY has it in Token.Data.tokenizationData.",
             );
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "bc1ebaa9bd9ce932";
+pub(crate) const VERSION: &str = "e876426b49746053";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "63b3db844ccd",
-        sha384: "lgeZ+9d0cxQ0wBOvftgVXz6gGXjDwvyPjdVBiCMz6KQzW2KeIymzb+LG5s0J+7Ws",
+        fingerprint: "44c0a78eb0cf",
+        sha384: "ZYzJwFU+O+1/C+2q1ppnwLxI5Wl6gQnJETNqmqfT4hdq9Xe9ZSnLyomQ6UAzv/er",
     },
     Asset {
         path: "dropin.js.map",
@@ -83,8 +83,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "ae5f2c7ea919",
-        sha384: "7ycUFNpEcZ8cjK8JsJlOH2bCbTflBdgJXKHoRvCCuU8aJQClCWWSpLqtGTRY75DW",
+        fingerprint: "e959772f8eab",
+        sha384: "tavgMkzIkEDXdlvg+xva6YpbwenoYBk2169Mt9Z/rBTsy8+jvjPmQ2CB4O2DG3hV",
     },
     Asset {
         path: "fallback.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "11effd6a3aa4",
-        sha384: "UYEOv+ICXrcMGY5ur7Wr/lDxDy9f03Rq4luFCbtbmil7l32stNaGPpE3lVMHwr9C",
+        fingerprint: "d04612cbb2a5",
+        sha384: "5dZ0WYrNZclYE4+SYYktG4Ss7vkp36opfGuE7N7zhIVpCA2ZIm36koupO82mvldh",
     },
     Asset {
         path: "frame.js",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "7ff458c60800",
-        sha384: "XW7RhuQqsFY+2tqzEw8VfF4eeHqZFsopx+sebBZf9F5l0x55/4wbZah8xnMg/Ajg",
+        fingerprint: "20d572083690",
+        sha384: "xZ24P+9GXNMm7ceCsxrEhABiFWj/mVOP7OhZhmnnvZkU3ZDcsBrdM+x2c0DFjcmW",
     },
     Asset {
         path: "frame.js.map",
@@ -128,8 +128,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "c326de35c07a",
-        sha384: "1kcnW5wmoCgb/uXpzw4BIQn01hCr9D0Yb6Dw+2Vh/X4vZTROOG81kmVptUFu1efF",
+        fingerprint: "f1706cdc994e",
+        sha384: "AG/2aIHpAKxBMJAvZtmQllzPucx6t93BkDfsftIfRGM648CnC+drxuf6o5ataOyc",
     },
     Asset {
         path: "locales/ar.json",
@@ -479,8 +479,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "f339b2b580d0",
-        sha384: "rHI/IELS6c8Rs+TgVru/wcM31F2pmxqfkm1BYcJRLDdWmXkN3q3h1pyLULCRso38",
+        fingerprint: "ceecf33aa043",
+        sha384: "Z/ZiTxK0sKjTRpa1dGGZLgeCr7TtMoborkKHnMdhG/DIDiTrvEaSYwyC8q+5qwkM",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "1a10359de12f",
-        sha384: "rbCQfHLUzATXsSHM6R9vBVt5flybaObFNS0pLlug1NNc3MM4H3lRHhKVTEEPZGPf",
+        fingerprint: "6bde62a017b2",
+        sha384: "0tAXG0a5BuoRUA1CcNA2PRbwjRhsZTtiUEy4wTVlUbsu5WQw5A9och8fQhdsf+pz",
     },
     Asset {
         path: "payment.js.map",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "14d3cc26cc51",
-        sha384: "GiPGsQpq70WdMS7VVvvf49w6yMol4cShpZYnjhFxsDisoWQYlR5aXyJcRzWtZ29+",
+        fingerprint: "2dc5a4dc006d",
+        sha384: "gZicjCIkf1laNz2AQWhGSHBmlTaISR2TBYCKH+BPDmr+ziknb+iaHBOTUrrzcZJ0",
     },
     Asset {
         path: "postcode.js",
@@ -866,8 +866,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js"),
         brotli: Some(include_bytes!("../dist/progress.js.br")),
         gzip: Some(include_bytes!("../dist/progress.js.gz")),
-        fingerprint: "9c12cc7e63ab",
-        sha384: "C93tmnQvPHh82zQwDkYaV/NYsbFNPU3voY7wlqh9GfYeuAupcUITDuC76RJIad5x",
+        fingerprint: "8a2987cc05cf",
+        sha384: "oaqD50OxHmulfqV4+BG7R6zSYX0HnWQt57NhdkEj/mQVbX1bbnKHH9jXmhVV5Yue",
     },
     Asset {
         path: "progress.js.map",
@@ -875,8 +875,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "a5fbde89b708",
-        sha384: "ITAGchx3aimPihUsHmBJn8XDq8JvGAk5uppkXQZM0zIXUjY2J/QZjXIdC2R7c5Ck",
+        fingerprint: "b55dbfafd31d",
+        sha384: "jGwoCzV8XwYgla6tOedFBGVREYt54TTUpqwf4ZFrVaIzpb2HDAjLR+XzoIkNqBxp",
     },
     Asset {
         path: "saved.js",
@@ -884,8 +884,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "ea4b6f239b70",
-        sha384: "j8ubYIZxNs7U1staU5ZykNf9cjmvaSzprxJ16nzUAB2MwoTYWJb36UGmraRPbhGh",
+        fingerprint: "dd0d64e4fd22",
+        sha384: "Ol699T1it8L/JRQrQ/BBB/j5pIAhvaEhWrdItMV+yq/dYBnliBrPJ5p5CCrvX1Jz",
     },
     Asset {
         path: "saved.js.map",
@@ -920,8 +920,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/wallet.js"),
         brotli: Some(include_bytes!("../dist/wallet.js.br")),
         gzip: Some(include_bytes!("../dist/wallet.js.gz")),
-        fingerprint: "1337dbe977dc",
-        sha384: "Aasu9LxhX1vvjxixddls6xr7eI5dzbFa7m4D3T2TqGZpY8ySgpRTn1xqP70NjH4N",
+        fingerprint: "095dcb485f9c",
+        sha384: "utzsBV2Ye8rS4pUiatuHiF0IELsBjRUG3dginKY9GUBb4CGhsT3F8CM8OssAgOEO",
     },
     Asset {
         path: "wallet.js.map",
@@ -929,8 +929,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/wallet.js.map"),
         brotli: Some(include_bytes!("../dist/wallet.js.map.br")),
         gzip: Some(include_bytes!("../dist/wallet.js.map.gz")),
-        fingerprint: "41c1570b55d1",
-        sha384: "YNp4FxvUH4/TzsZAQmdsxaekdrPWQBY8R8+aBp63Q4MN5Uc4JomADHIAQZubt7qI",
+        fingerprint: "ccd37d7d477f",
+        sha384: "/QgTX9hLxOPmRDyClyjUCTEGCews3+L+SAKjf8inyvuPUNgu12baFcTbPpSLsqZn",
     },
 ];
 

@@ -57,7 +57,11 @@ const SCRIPTS: &[(&str, &[HostDocument], &str)] = &[
         &[MerchantPage],
         "Says in the shopper's language that the form cannot be shown, and finds out why.",
     ),
-    ("wallet.js", &[MerchantPage, CardForm], "Shows a wallet's button and hands its encrypted token to the stash."),
+    (
+        "wallet.js",
+        &[MerchantPage, CardForm],
+        "Shows the wallets' buttons, loads Google's script where Google Pay is offered, and hands the encrypted token to the stash.",
+    ),
     ("frame.js", &[CardForm], "Draws the card form, where alone cards are typed."),
     ("payment.js", &[CardForm], "Masks and checks what is typed, sends it to the stash, and follows the payment."),
     ("schemes.js", &[CardForm], "Lets the shopper of a co-badged card choose the scheme to pay by."),

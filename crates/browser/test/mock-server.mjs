@@ -49,12 +49,12 @@ export const CB = { Id: "CB", Name: "Cartes Bancaires", Class: "Card" };
 /** A saved card as the service tells of it: an AMEX or a Visa of this last four. */
 export const savedCard = (last4, more = {}) => ({ ContractId: randomUUID(), PaymentMethod: "VISA", Scheme: "VISA", Last4: last4, Expiry: "2031-12", Removable: true, ...more });
 
-/** The browser hears of all of them what it may: that the payment was declined. */
 const GOOGLE_PAY = {
   Type: "GOOGLEPAY",
   Parameters: { Environment: "TEST", Gateway: "example", GatewayMerchantId: "shop-17", SupportedNetworks: ["VISA", "MASTERCARD"], AuthMethods: ["CRYPTOGRAM_3DS"], CountryCode: "NL" },
 };
 
+/** The browser hears of all of them what it may: that the payment was declined. */
 export const DECLINED = ["4000000000000002", "4000000000009995"];
 
 const HOUR_MS = 3_600_000;

@@ -355,6 +355,26 @@ test("a closed sheet of Google Pay leaves everything as it was, and a declined t
   await shop.context.close();
 });
 
+test("a sheet of Google Pay that was open while the total changed pays nothing, and the next one shows the new total", async () => {
+  const shop = await openWithGoogle();
+  await shop.google.click();
+  await until(async () => (await shop.opened()).length === 1, "the sheet");
+  world.mock.change(shop.session, 34.9);
+  await shop.method("banktransfer").click();
+  await shop.payBy("banktransfer").click();
+  await shop.panel("banktransfer").locator(".notice").waitFor();
+  await shop.page.evaluate((paymentMethodData) => window.opened[0].resolve({ paymentMethodData }), GOOGLE_TOKEN);
+  await until(async () => (await shop.payBy("banktransfer").getAttribute("aria-disabled")) === null, "the buttons to work again");
+  await shop.google.click();
+  await until(async () => (await shop.opened()).length === 2, "the next sheet");
+  assert.equal((await shop.opened())[1].transactionInfo.totalPrice, "34.90");
+  assert.deepEqual([shop.orders().length, world.mock.entry(shop.session).payments], [1, 0], "only the bank transfer was asked for, and refused");
+  await shop.page.evaluate((paymentMethodData) => window.opened[1].resolve({ paymentMethodData }), GOOGLE_TOKEN);
+  await endPanel(shop, "done");
+  assert.equal(world.mock.entry(shop.session).paidAmount, 34.9);
+  await shop.context.close();
+});
+
 test("Google's script is loaded where money moves, once, and there is no button where it does not come or cannot pay", async () => {
   const live = await openWithGoogle({ ready: null, session: { Sandbox: false } });
   await live.google.waitFor();

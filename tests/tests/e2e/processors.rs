@@ -67,7 +67,7 @@ async fn each_payment_stays_with_its_processor(topology: Topology) {
         "--rule",
         "acquirer",
     ]);
-    assert!(unknown.unwrap_err().contains("the processors of this deployment are sandbox"));
+    assert!(unknown.unwrap_err().contains("accounts of this merchant are sandbox"));
     // At the main one, as long as no rule says otherwise.
     let first = deployment.world.paid(cards::VISA, json!({})).await;
     deployment.route(&["sandbox currencies=EUR", "acquirer currencies=USD countries=DE,US", "acquirer"], false).await;

@@ -387,10 +387,12 @@ async fn in_store(cli: &Cli, wanted: Doctor, store: &Store, report: &mut Report)
 async fn processor_accounts(cli: &Cli, store: &Store, report: &mut Report) {
     let what = "processor accounts";
     let accounts = match store.list_processor_accounts(None).await {
-        Ok(accounts) if accounts.is_empty() => return,
-        Ok(accounts) => accounts,
+        Ok(accounts) => accounts.into_iter().filter(|one| one.removed_at.is_none()).collect::<Vec<_>>(),
         Err(error) => return report.add(what, State::Fault, error.to_string()),
     };
+    if accounts.is_empty() {
+        return;
+    }
     let router = match processor::open_all(cli, &ProcessorFlags::default(), store) {
         Ok(router) => router,
         // What is wrong with the settings was said before.

@@ -211,7 +211,13 @@ pub(crate) fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 
 /// A port that nobody uses now.
 pub(crate) fn free_address() -> String {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
+    use std::sync::atomic::{AtomicU16, Ordering};
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // Below the ports that the system gives to whoever asks for any: nobody else gets it before the program starts.
+    let begin = u16::try_from(std::process::id() % 9_000).unwrap();
+    let mut ports = std::iter::repeat_with(|| 13_000 + begin + NEXT.fetch_add(1, Ordering::Relaxed) % 9_000);
+    let free = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap();
+    format!("127.0.0.1:{free}")
 }
 
 /// A whole Session request; every call names another reference.

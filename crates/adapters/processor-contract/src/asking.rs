@@ -15,7 +15,7 @@ use dropin_ports::{
 use uuid::Uuid;
 
 use crate::harness::{Choice, ProcessorHarness, ProcessorStep};
-use crate::proxy::Fault;
+use crate::proxy::ProxyFault;
 
 /// Authorized and captured.
 pub(crate) const PLAIN: &str = "4242424242424242";
@@ -182,7 +182,7 @@ pub(crate) fn known(status: StatusReply) -> ProcessorReply {
 }
 
 /// Does this to the next request by which `step` is done.
-pub(crate) fn fault(harness: &dyn ProcessorHarness, step: ProcessorStep, fault: Fault) {
+pub(crate) fn fault(harness: &dyn ProcessorHarness, step: ProcessorStep, fault: ProxyFault) {
     harness.proxy().fault(harness.lines(step), fault);
 }
 

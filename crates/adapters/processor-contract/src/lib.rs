@@ -8,7 +8,7 @@ mod harness;
 mod proxy;
 
 pub use harness::{Choice, Exceptions, ProcessorHarness, ProcessorStep, run};
-pub use proxy::{Fault, FaultProxy};
+pub use proxy::{FaultProxy, ProxyFault};
 
 /// Writes one `#[test]` per case. `$open` is an async function that starts a processor and gives a boxed [`ProcessorHarness`] for it; `$exceptions` are the cases
 /// that it cannot pass, each with the reason.

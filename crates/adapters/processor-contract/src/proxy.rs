@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// What happens to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum ProxyFault {
     /// It never arrives, and the connection ends.
     LoseRequest,
     /// It arrives, and the connection ends before the answer.
@@ -25,7 +25,7 @@ pub enum Fault {
     AnswerInstead(String),
 }
 
-impl Fault {
+impl ProxyFault {
     /// A whole HTTP answer with this status line, these headers and this body.
     pub fn answer(status: &str, headers: &str, body: &str) -> String {
         format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n{headers}\r\n{body}", body.len())
@@ -36,7 +36,7 @@ type Matches = Box<dyn Fn(&str) -> bool + Send>;
 
 #[derive(Default)]
 struct Inside {
-    next: Mutex<Option<(Matches, Fault)>>,
+    next: Mutex<Option<(Matches, ProxyFault)>>,
     held: Mutex<Vec<Vec<u8>>>,
     requests: Mutex<Vec<String>>,
 }
@@ -73,7 +73,7 @@ impl FaultProxy {
     }
 
     /// Does this to the next request whose first line is meant.
-    pub fn fault(&self, matches: impl Fn(&str) -> bool + Send + 'static, fault: Fault) {
+    pub fn fault(&self, matches: impl Fn(&str) -> bool + Send + 'static, fault: ProxyFault) {
         *self.inside.next.lock().unwrap() = Some((Box::new(matches), fault));
     }
 
@@ -106,22 +106,22 @@ impl FaultProxy {
         };
         let answer = match fault {
             None => self.ask(&request).await?,
-            Some(Fault::LoseRequest) => return Ok(()),
-            Some(Fault::LoseAnswer) => return self.ask(&request).await.map(drop),
-            Some(Fault::Hold) => {
+            Some(ProxyFault::LoseRequest) => return Ok(()),
+            Some(ProxyFault::LoseAnswer) => return self.ask(&request).await.map(drop),
+            Some(ProxyFault::Hold) => {
                 self.inside.held.lock().unwrap().push(request);
                 return Ok(());
             }
-            Some(Fault::Double) => {
+            Some(ProxyFault::Double) => {
                 let first = self.ask(&request).await?;
                 self.ask(&request).await?;
                 first
             }
-            Some(Fault::AnswerAfter(answer)) => {
+            Some(ProxyFault::AnswerAfter(answer)) => {
                 self.ask(&request).await?;
                 answer.into_bytes()
             }
-            Some(Fault::AnswerInstead(answer)) => answer.into_bytes(),
+            Some(ProxyFault::AnswerInstead(answer)) => answer.into_bytes(),
         };
         stream.write_all(&answer).await?;
         stream.shutdown().await

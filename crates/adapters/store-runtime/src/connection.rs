@@ -17,10 +17,10 @@ const POSTGRES_SETTINGS: &str = "SET jit = off; SET idle_in_transaction_session_
 const SQLITE_SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; \
      PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF";
 
-/// Pages of 4 kB in SQLite's log from which on the writer copies them into the database.
-pub(crate) const LOG_PAGES: i32 = 8_000;
+/// Pages of 4 kB in SQLite's write-ahead log (WAL) from which on the writer makes a checkpoint itself.
+pub(crate) const WAL_CHECKPOINT_PAGES: i32 = 8_000;
 
-/// Settings of the writing connection, beside [`LOG_PAGES`].
+/// Settings of the writing connection, beside [`WAL_CHECKPOINT_PAGES`].
 /// 16 MB of memory for pages, so that the leaves of the indexes need not be read again. The journals of savepoints stay in memory; they hold nothing
 /// that must outlive a crash.
 const SQLITE_WRITER: &str = "PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY";
@@ -121,7 +121,7 @@ pub fn sqlite(path: &str, writable: bool, deadline: Duration) -> Result<SqliteCo
         .batch_execute(&format!("PRAGMA busy_timeout = {waits}; {SQLITE_SETTINGS}"))
         .map_err(|error| error.to_string())?;
     let settings = if writable {
-        format!("PRAGMA wal_autocheckpoint = {LOG_PAGES}; {SQLITE_WRITER}")
+        format!("PRAGMA wal_autocheckpoint = {WAL_CHECKPOINT_PAGES}; {SQLITE_WRITER}")
     } else {
         SQLITE_READER.to_owned()
     };

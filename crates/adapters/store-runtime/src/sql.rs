@@ -54,7 +54,7 @@ pub struct Instant(
 /// A JSON text in a row.
 #[derive(Debug, Clone, PartialEq, Eq, AsExpression, FromSqlRow)]
 #[diesel(sql_type = SqlDocument)]
-pub struct Document(
+pub struct JsonDocument(
     /// The text.
     pub String,
 );
@@ -85,7 +85,7 @@ macro_rules! on_either {
 
 on_either!(SqlId, Id);
 on_either!(SqlInstant, Instant);
-on_either!(SqlDocument, Document);
+on_either!(SqlDocument, JsonDocument);
 
 impl FromSql<SqlId, Pg> for Id {
     fn from_sql(raw: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
@@ -169,7 +169,7 @@ impl ToSql<SqlInstant, Sqlite> for Instant {
 /// PostgreSQL puts the version of its binary format before the text.
 const JSONB_VERSION: u8 = 1;
 
-impl FromSql<SqlDocument, Pg> for Document {
+impl FromSql<SqlDocument, Pg> for JsonDocument {
     fn from_sql(raw: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
         match raw.as_bytes() {
             [JSONB_VERSION, text @ ..] => Ok(Self(std::str::from_utf8(text)?.to_owned())),
@@ -178,7 +178,7 @@ impl FromSql<SqlDocument, Pg> for Document {
     }
 }
 
-impl ToSql<SqlDocument, Pg> for Document {
+impl ToSql<SqlDocument, Pg> for JsonDocument {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
         out.write_all(&[JSONB_VERSION])?;
         out.write_all(self.0.as_bytes())?;
@@ -186,13 +186,13 @@ impl ToSql<SqlDocument, Pg> for Document {
     }
 }
 
-impl FromSql<SqlDocument, Sqlite> for Document {
+impl FromSql<SqlDocument, Sqlite> for JsonDocument {
     fn from_sql(raw: <Sqlite as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
         <String as FromSql<Text, Sqlite>>::from_sql(raw).map(Self)
     }
 }
 
-impl ToSql<SqlDocument, Sqlite> for Document {
+impl ToSql<SqlDocument, Sqlite> for JsonDocument {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.as_str());
         Ok(IsNull::No)

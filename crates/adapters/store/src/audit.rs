@@ -14,7 +14,7 @@ use dropin_ports::{
 };
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
-use dropin_store_runtime::sql::{Document, Id, Instant, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
 use crate::append_only;
@@ -141,7 +141,7 @@ fn file(connection: &mut AnyConnection, id: OrderId) -> Result<Option<OrderAudit
     let Some(order) = order else { return Ok(None) };
     let records = records(key, order, &mut Belongings::load(connection, &[key])?)?;
     let history = append_only::order_history(connection, id)?;
-    let document: Option<Document> = checkout::table
+    let document: Option<JsonDocument> = checkout::table
         .filter(checkout::order_id.eq(key))
         .select(checkout::document)
         .first(connection)

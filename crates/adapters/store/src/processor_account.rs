@@ -130,7 +130,10 @@ fn put(
         if (kept.id, kept.merchant_id, &kept.account) != (row.id, row.merchant_id, &row.account) {
             return refused(ProcessorAccountPut::NameTaken);
         }
-        diesel::update(processor_account::table.find(kept.id)).set(row).execute(connection)?;
+        if diesel::update(processor_account::table.find(kept.id)).set(row).execute(connection)? == 0 {
+            // The settler has deleted it since it was read.
+            return Err(Fault::Retry);
+        }
     } else {
         let same = processor_account::table.filter(processor_account::account.eq(&row.account));
         if 0 < same.count().get_result::<i64>(connection).in_table(TABLE)? {

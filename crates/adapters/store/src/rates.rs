@@ -14,7 +14,7 @@ use dropin_rates::{Offer, Table};
 use dropin_session::SaleRate;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
-use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::worker_pool::TxOutcome;
 use dropin_store_runtime::{on_each, statement};
 
@@ -30,9 +30,9 @@ statement! {
         checked_at: Instant => SqlInstant,
         next_at: Instant => SqlInstant,
         stale_at: Option<Instant> => Nullable<SqlInstant>,
-        left_behind: &'a Document => SqlDocument,
+        left_behind: &'a JsonDocument => SqlDocument,
         problem: Option<&'a str> => Nullable<Text>,
-        refused: &'a Document => SqlDocument,
+        refused: &'a JsonDocument => SqlDocument,
     }
     postgres WRITE_SOURCE_STATE;
     sqlite WRITE_SOURCE_STATE;
@@ -45,7 +45,7 @@ const WRITE_SOURCE_STATE: &str = "INSERT INTO rate_feed (id, checked_at, next_at
 
 statement! {
     /// The table that comes into force.
-    Accept<'a> { document: &'a Document => SqlDocument, accepted_at: Instant => SqlInstant, }
+    Accept<'a> { document: &'a JsonDocument => SqlDocument, accepted_at: Instant => SqlInstant, }
     postgres ACCEPT;
     sqlite ACCEPT;
 }
@@ -58,7 +58,7 @@ statement! {
         merchant: Id => SqlId,
         form: &'a str => Text,
         settlement: &'a str => Text,
-        markups: &'a Document => SqlDocument,
+        markups: &'a JsonDocument => SqlDocument,
     }
     postgres SET_RATES;
     sqlite SET_RATES;
@@ -219,7 +219,7 @@ impl RateStore for Store {
 /// The table in force with its number; zero and nothing when there is none.
 fn newest(connection: &mut AnyConnection) -> Result<(u64, Table), Fault> {
     const TABLE: &str = "rate_table";
-    let found: Option<(i64, Document)> = rate_table::table
+    let found: Option<(i64, JsonDocument)> = rate_table::table
         .order(rate_table::position.desc())
         .select((rate_table::position, rate_table::document))
         .first(connection)
@@ -277,6 +277,6 @@ pub(crate) fn of_session(
     currency: Currency,
 ) -> Result<Option<SaleRate>, Fault> {
     let find = RateOf { id: Id(id.uuid()) };
-    let found: Option<Document> = on_each!(connection, inner => find.get_result(inner)).in_table("session")?;
+    let found: Option<JsonDocument> = on_each!(connection, inner => find.get_result(inner)).in_table("session")?;
     found.map(|stored| RateDocument::read(&stored, currency)).transpose()
 }

@@ -44,6 +44,7 @@ impl Replacement {
         history.subject_kind == "SESSION"
             && history.subject_id == Id(self.next().id.uuid())
             && history.merchant_id == Id(self.next().merchant_id.uuid())
+            && self.replace.response.as_ref().is_none_or(|kept| kept.key_use.key.merchant_id == self.next().merchant_id)
     }
 
     /// Whether the Session has these very terms since that very moment: a statement wrote them whose answer got lost.

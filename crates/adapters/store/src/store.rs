@@ -16,7 +16,7 @@ use dropin_store_runtime::connection::{self, AnyConnection};
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::migrate;
 use dropin_store_runtime::wake::{self, WakeSignal, WakeSubscription};
-use dropin_store_runtime::worker_pool::{self, DeadlineTimer, Job, Kind, LogWriter, Queue, TxOutcome, spawn};
+use dropin_store_runtime::worker_pool::{self, DeadlineTimer, Job, Kind, Queue, TxOutcome, WalWriter, spawn};
 use tokio::sync::Notify;
 
 use crate::batch_queues::BatchQueues;
@@ -133,12 +133,12 @@ impl Store {
             Target::Sqlite(path) => {
                 let path = path_text(path)?;
                 let (queue, file, wake_signal) = (inner.writes.clone(), path.clone(), inner.wake_signal.clone());
-                let log = LogWriter(Arc::default());
-                let (signs, log_of) = (log.0.clone(), path.clone());
-                let copy = move || worker_pool::serve_sqlite_checkpoints(&signs, &log_of, deadline);
-                threads.workers.push(spawn("dropin-store-log", copy)?);
+                let wal = WalWriter(Arc::default());
+                let (activity, wal_of) = (wal.0.clone(), path.clone());
+                let copy = move || worker_pool::serve_sqlite_checkpoints(&activity, &wal_of, deadline);
+                threads.workers.push(spawn("dropin-store-wal", copy)?);
                 threads.workers.push(spawn("dropin-store-write", move || {
-                    worker_pool::serve_sqlite_writes(&queue, &file, deadline, &wake_signal, &log);
+                    worker_pool::serve_sqlite_writes(&queue, &file, deadline, &wake_signal, &wal);
                     // Held until the last write is done.
                     drop(lock);
                 })?);

@@ -256,7 +256,7 @@ export class Checkout {
       void this.reload((before, now) => this.messages.changeOf(before, now));
     } else if (answer.status === 409) {
       return false;
-    } else if (answer.fields.join().includes("BillingAddress")) {
+    } else if (answer.fields.some((field) => field.startsWith("BillingAddress"))) {
       // The merchant may ask for more, or for no more of it, meanwhile.
       void this.reload(() => this.messages.say("retype")).then(() => this.forms.chosen.refuse(["postcode"]));
     } else if (answer.fields.includes("ContractId")) {

@@ -39,7 +39,6 @@ export class PayForm {
     private readonly read: () => object,
   ) {}
 
-
   /** The id of the scheme that the shopper chose; "" where there is none to choose. */
   get scheme(): string {
     return this.choice?.chosen ?? "";

@@ -67,9 +67,11 @@ export class GoogleSheet implements Sheet<GooglePay> {
   begin(): void {
     if (this.client === null || this.request === null || this.isOpen) return;
     this.isOpen = true;
-    const opened = this.client.loadPaymentData(this.request);
-    // A sheet that the shopper closes, or that cannot be opened, leaves everything as it was.
-    void opened.then(({ paymentMethodData }) => this.pay(paymentMethodData)).catch(() => undefined).finally(() => (this.isOpen = false));
+    const { client, request } = this;
+    const shown = JSON.stringify(request);
+    const opened = (async () => client.loadPaymentData(request))();
+    // A sheet that the shopper closes, that cannot be opened, or that showed another amount than the Session has by now, leaves everything as it was.
+    void opened.then(({ paymentMethodData }) => shown === JSON.stringify(this.request) && this.pay(paymentMethodData)).catch(() => undefined).finally(() => (this.isOpen = false));
   }
 
   /** The sheet is closed before the payment begins: how that stands, the drop-in shows. */

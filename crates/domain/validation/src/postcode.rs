@@ -180,6 +180,7 @@ fn expression(pattern: &str) -> String {
             'A' => "[A-Za-z]".to_owned(),
             'X' => "[A-Za-z0-9]".to_owned(),
             ' ' | '-' | '_' => "[ -]?".to_owned(),
+            itself if !itself.is_ascii_alphabetic() => itself.to_string(),
             itself => format!("[{}{}]", itself.to_ascii_uppercase(), itself.to_ascii_lowercase()),
         };
         let mut times = 1;

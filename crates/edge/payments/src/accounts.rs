@@ -111,6 +111,10 @@ impl ProcessorAccountClients {
             (known.asked, known.is_removed) = (known.asked.max(asked), is_removed);
             return Ok(known.clone());
         }
+        // Whoever asked later has opened what stands there now.
+        if let Some(known) = open.get(id).filter(|known| known.merchant == account.merchant_id && asked < known.asked) {
+            return Ok(known.clone());
+        }
         let secrets = ProcessorAccountSecrets::open(&*self.secrets, account)
             .map_err(|error| format!("the key of the account {id}: {error}"))?;
         let named = match open.get(id).filter(|known| known.merchant == account.merchant_id) {

@@ -101,6 +101,9 @@ impl ProcessorRouter {
                     .then_some(Cow::Owned(account.named))
                     .ok_or_else(|| format!("the account {id} is another merchant's"))
             }),
+            None if id.is_account() => Err(format!(
+                "the account {id} cannot be asked from here: its key is sealed under the master key, which this machine does not have"
+            )),
             _ => {
                 Err(format!("the deployment has no processor {id} any more: name it in the file of --processors again"))
             }

@@ -87,6 +87,6 @@ fn build() -> Outcome<PathBuf> {
     let told = captured(cargo().args(test))?;
     let messages = told.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let built = messages.filter(|message| message["target"]["name"] == "stripe");
-    let program = built.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).last();
+    let program = built.filter_map(|message| message["executable"].as_str().map(PathBuf::from)).next_back();
     program.ok_or_else(|| Failure::new("cargo does not tell where it built the tests of dropin-processor-stripe"))
 }

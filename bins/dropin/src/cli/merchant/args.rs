@@ -32,7 +32,7 @@ pub(crate) enum MerchantCommand {
         output: Output,
     },
     /// Change a merchant; running services follow within two seconds
-    Set(SetMerchant),
+    Set(Box<SetMerchant>),
     /// API users
     #[command(subcommand)]
     User(UserCommand),

@@ -36,7 +36,9 @@ pub(super) async fn run(cli: &Cli, store: &Store, command: &CredentialsCommand) 
             accounts(cli, store).await?.remove(*id, name).await.map_err(|error| explain(error, *id))?;
             let shown = json!({ "MerchantId": id.to_string(), "Name": name.as_str(), "Removed": true });
             tell(*output, &shown, || {
-                format!("No payment begins at {name} any more. The settler deletes its key within the next two hours.")
+                format!(
+                    "No payment begins at {name} any more. The settler deletes its key an hour from now, once nothing needs it."
+                )
             })
         }
     }

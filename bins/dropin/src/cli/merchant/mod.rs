@@ -164,6 +164,12 @@ async fn methods_of(cli: &Cli, store: &Store, wanted: &SetMerchant) -> Result<Op
         return Ok(None);
     }
     let account = MerchantAccount::load(store, wanted.id).await.map_err(explain)?;
+    let is_unregistered = change.google_pay.iter().flatten().any(|google| google.merchant_id().is_none());
+    if is_unregistered && !account.merchant.sandbox {
+        return Err("--google-pay needs Google's merchant id in production: register with Google, then name \
+            GATEWAY:GATEWAY_MERCHANT_ID:COUNTRY:GOOGLE_MERCHANT_ID"
+            .into());
+    }
     Ok(Some(account.merchant.into_parts().methods.changed(change)))
 }
 

@@ -7,7 +7,7 @@ use crate::asking::{
     PLAIN, authorize, authorized, captured, card, eur, fault, is_approved, is_unknown, key, known, register, request,
 };
 use crate::harness::{ProcessorHarness, ProcessorStep};
-use crate::proxy::Fault;
+use crate::proxy::ProxyFault;
 
 pub async fn what_was_never_asked_is_absent(harness: &dyn ProcessorHarness) {
     let question = || OperationQuery {
@@ -35,40 +35,40 @@ pub async fn what_was_abandoned_refuses_a_late_arrival(harness: &dyn ProcessorHa
 }
 
 pub async fn an_answer_that_is_lost_is_found_by_its_key(harness: &dyn ProcessorHarness) {
-    fault(harness, ProcessorStep::Authorize, Fault::LoseAnswer);
+    fault(harness, ProcessorStep::Authorize, ProxyFault::LoseAnswer);
     let (asked, reply) = authorize(harness, request(card(PLAIN), eur(10_00))).await;
     assert!(is_unknown(&reply), "{reply:?}");
     assert!(is_approved(&known(harness.processor().status(asked.query()).await)));
-    fault(harness, ProcessorStep::Capture, Fault::LoseAnswer);
+    fault(harness, ProcessorStep::Capture, ProxyFault::LoseAnswer);
     let capture = asked.capture(10_00);
     assert!(is_unknown(&harness.processor().capture(capture.clone()).await));
     assert!(is_approved(&known(harness.processor().status(asked.query_of(capture.key, OpKind::Capture)).await)));
-    fault(harness, ProcessorStep::Refund, Fault::LoseAnswer);
+    fault(harness, ProcessorStep::Refund, ProxyFault::LoseAnswer);
     let refund = asked.refund(4_00);
     assert!(is_unknown(&harness.processor().refund(refund.clone()).await));
     assert!(is_approved(&known(harness.processor().status(asked.query_of(refund.key, OpKind::Refund)).await)));
     let other = authorized(harness, 5_00).await;
-    fault(harness, ProcessorStep::Void, Fault::LoseAnswer);
+    fault(harness, ProcessorStep::Void, ProxyFault::LoseAnswer);
     let void = other.void();
     assert!(is_unknown(&harness.processor().void(void.clone()).await));
     assert!(is_approved(&known(harness.processor().status(other.query_of(void.key, OpKind::Void)).await)));
 }
 
 pub async fn a_request_that_is_lost_did_nothing(harness: &dyn ProcessorHarness) {
-    fault(harness, ProcessorStep::Authorize, Fault::LoseRequest);
+    fault(harness, ProcessorStep::Authorize, ProxyFault::LoseRequest);
     let (lost, reply) = authorize(harness, request(card(PLAIN), eur(10_00))).await;
     assert!(is_unknown(&reply), "{reply:?}");
     assert_eq!(harness.processor().status(lost.query()).await, StatusReply::Absent);
     // What follows is asked for again under its key.
     let asked = captured(harness, 10_00).await;
-    fault(harness, ProcessorStep::Refund, Fault::LoseRequest);
+    fault(harness, ProcessorStep::Refund, ProxyFault::LoseRequest);
     let refund = asked.refund(4_00);
     assert!(is_unknown(&harness.processor().refund(refund.clone()).await));
     let question = asked.query_of(refund.key, OpKind::Refund);
     assert_eq!(harness.processor().status(question).await, StatusReply::Absent);
     assert!(is_approved(&harness.processor().refund(refund).await));
     let other = authorized(harness, 10_00).await;
-    fault(harness, ProcessorStep::Capture, Fault::LoseRequest);
+    fault(harness, ProcessorStep::Capture, ProxyFault::LoseRequest);
     let capture = other.capture(10_00);
     assert!(is_unknown(&harness.processor().capture(capture.clone()).await));
     let question = other.query_of(capture.key, OpKind::Capture);
@@ -77,7 +77,7 @@ pub async fn a_request_that_is_lost_did_nothing(harness: &dyn ProcessorHarness) 
 }
 
 pub async fn a_request_that_arrives_after_it_was_abandoned_does_nothing(harness: &dyn ProcessorHarness) {
-    fault(harness, ProcessorStep::Authorize, Fault::Hold);
+    fault(harness, ProcessorStep::Authorize, ProxyFault::Hold);
     let (asked, reply) = authorize(harness, request(card(PLAIN), eur(10_00))).await;
     assert!(is_unknown(&reply), "{reply:?}");
     assert_eq!(harness.processor().status(asked.query()).await, StatusReply::Absent);
@@ -89,12 +89,12 @@ pub async fn a_request_that_arrives_after_it_was_abandoned_does_nothing(harness:
 }
 
 pub async fn a_request_that_arrives_twice_has_one_effect(harness: &dyn ProcessorHarness) {
-    fault(harness, ProcessorStep::Authorize, Fault::Double);
+    fault(harness, ProcessorStep::Authorize, ProxyFault::Double);
     let (asked, reply) = authorize(harness, request(card(PLAIN), eur(10_00))).await;
     assert!(is_approved(&reply), "{reply:?}");
-    fault(harness, ProcessorStep::Capture, Fault::Double);
+    fault(harness, ProcessorStep::Capture, ProxyFault::Double);
     assert!(is_approved(&harness.processor().capture(asked.capture(10_00)).await));
-    fault(harness, ProcessorStep::Refund, Fault::Double);
+    fault(harness, ProcessorStep::Refund, ProxyFault::Double);
     assert!(is_approved(&harness.processor().refund(asked.refund(6_00)).await));
     assert!(harness.proxy().has_faulted());
     assert!(is_approved(&harness.processor().refund(asked.refund(4_00)).await), "one of 6.00 was made");
@@ -102,7 +102,7 @@ pub async fn a_request_that_arrives_twice_has_one_effect(harness: &dyn Processor
 
 pub async fn an_error_after_the_work_is_unknown(harness: &dyn ProcessorHarness) {
     for status in ["500 Internal Server Error", "502 Bad Gateway", "503 Service Unavailable"] {
-        fault(harness, ProcessorStep::Authorize, Fault::AnswerAfter(Fault::answer(status, "", "{}")));
+        fault(harness, ProcessorStep::Authorize, ProxyFault::AnswerAfter(ProxyFault::answer(status, "", "{}")));
         let (asked, reply) = authorize(harness, request(card(PLAIN), eur(10_00))).await;
         assert!(is_unknown(&reply), "{status}: {reply:?}");
         assert!(is_approved(&known(harness.processor().status(asked.query()).await)), "{status}");
@@ -127,11 +127,11 @@ pub async fn garbage_is_no_outcome(harness: &dyn ProcessorHarness) {
         fault(
             harness,
             ProcessorStep::Authorize,
-            Fault::AnswerAfter(Fault::answer(status, "Location: /elsewhere\r\n", body)),
+            ProxyFault::AnswerAfter(ProxyFault::answer(status, "Location: /elsewhere\r\n", body)),
         );
         let (asked, reply) = authorize(harness, request(card(PLAIN), eur(10_00))).await;
         assert!(is_unknown(&reply), "{shown:?}: {reply:?}");
-        fault(harness, ProcessorStep::Status, Fault::AnswerInstead(Fault::answer(status, "", body)));
+        fault(harness, ProcessorStep::Status, ProxyFault::AnswerInstead(ProxyFault::answer(status, "", body)));
         let reply = harness.processor().status(asked.query()).await;
         assert!(matches!(reply, StatusReply::Unreachable { .. }), "{shown:?}: {reply:?}");
         assert!(is_approved(&known(harness.processor().status(asked.query()).await)), "{shown:?}");
@@ -139,7 +139,7 @@ pub async fn garbage_is_no_outcome(harness: &dyn ProcessorHarness) {
 }
 
 pub async fn a_limit_of_calls_is_no_outcome(harness: &dyn ProcessorHarness) {
-    let limited = || Fault::AnswerInstead(Fault::answer("429 Too Many Requests", "Retry-After: 1\r\n", "{}"));
+    let limited = || ProxyFault::AnswerInstead(ProxyFault::answer("429 Too Many Requests", "Retry-After: 1\r\n", "{}"));
     fault(harness, ProcessorStep::Authorize, limited());
     let (asked, reply) = authorize(harness, request(card(PLAIN), eur(10_00))).await;
     if is_approved(&reply) {

@@ -9,7 +9,7 @@ use dropin_ports::{
     CaptureRequest, DisputeAnswerRequest, DisputeReply, DisputeResponse, ListedDispute, PaymentMethodData, Processor,
     ProcessorDisputes, ProcessorReply, Registration, ReportedDispute,
 };
-use dropin_processor_contract::Fault;
+use dropin_processor_contract::ProxyFault;
 use dropin_processor_stripe::API_VERSION;
 use serde_json::Value;
 use uuid::Uuid;
@@ -129,7 +129,7 @@ fn a_dispute_of_the_stand_in_is_accepted_once_and_stays_so() {
         let dispute = stripe.dispute().await;
         let accept = answer(&dispute, DisputeResponse::Accept);
         let is_close = |line: &str| line.contains("/close ");
-        stripe.proxy.fault(is_close, Fault::LoseAnswer);
+        stripe.proxy.fault(is_close, ProxyFault::LoseAnswer);
         let lost = stripe.processor.answer_dispute(accept.clone()).await;
         assert!(matches!(lost, DisputeReply::Unknown { .. }), "{lost:?}");
         for _ in 0..2 {
@@ -165,7 +165,7 @@ fn evidence_reaches_the_stand_in_once_with_its_files() {
             ];
             let request = answer(&dispute, evidence(text, files));
             let of_this = format!("/v1/disputes/{} ", dispute.reference);
-            stripe.proxy.fault(move |line| line.starts_with("POST") && line.contains(&of_this), Fault::LoseAnswer);
+            stripe.proxy.fault(move |line| line.starts_with("POST") && line.contains(&of_this), ProxyFault::LoseAnswer);
             let lost = stripe.processor.answer_dispute(request.clone()).await;
             assert!(matches!(lost, DisputeReply::Unknown { .. }), "{lost:?}");
             let given = stripe.processor.answer_dispute(request.clone()).await;
@@ -238,8 +238,8 @@ fn evidence_that_stripe_cannot_take_is_refused_before_anything_is_sent() {
         }
         assert_eq!((stripe.asked("POST /v1/files"), stripe.asked("POST /v1/disputes")), (0, 0));
         // An error that says nothing of the answer leaves it open.
-        let busy = Fault::answer("500 Internal Server Error", "", "{}");
-        stripe.proxy.fault(|line| line.starts_with("POST /v1/files"), Fault::AnswerInstead(busy));
+        let busy = ProxyFault::answer("500 Internal Server Error", "", "{}");
+        stripe.proxy.fault(|line| line.starts_with("POST /v1/files"), ProxyFault::AnswerInstead(busy));
         let request = answer(&dispute, evidence("text", vec![pdf()]));
         let open = stripe.processor.answer_dispute(request.clone()).await;
         assert!(matches!(open, DisputeReply::Unknown { .. }), "{open:?}");

@@ -30,7 +30,7 @@ macro_rules! by_key {
 
 /// The same with asynchronous commit: what was committed just before a crash of the server may be lost.
 pub const ASYNC_COMMIT: &str = concat!(by_key!(), "; SET synchronous_commit = off");
-/// The same where whoever asks waits for a moment only: a row that somebody holds keeps the others from their turn no longer than that.
+/// [`ASYNC_COMMIT`] with a lock timeout of 300 ms, for callers that wait only a moment: a locked row holds the batch up no longer.
 pub const ASYNC_COMMIT_SHORT_WAITS: &str = concat!(by_key!(), "; SET synchronous_commit = off; SET lock_timeout = 300");
 
 /// Work that one statement can do for many callers. Alone ([`Work::run`]) it must give the right result even after it was done already by a

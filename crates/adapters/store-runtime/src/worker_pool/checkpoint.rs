@@ -1,5 +1,5 @@
-//! Copying SQLite's log back into the database, beside the writer. The writer does that by itself when the log has grown to
-//! [`connection::LOG_PAGES`]: then only what was written last is left to copy, and nobody waits for all of it.
+//! Checkpoints of SQLite's write-ahead log (WAL), beside the writer. The writer makes one by itself when the WAL has grown to
+//! [`connection::WAL_CHECKPOINT_PAGES`]: then only what was written last is left to copy, and nobody waits for all of it.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,17 +7,17 @@ use std::time::Duration;
 use diesel::sql_types::Integer;
 use diesel::{QueryableByName, RunQueryDsl, SqliteConnection};
 
-use crate::connection::{self, LOG_PAGES};
+use crate::connection::{self, WAL_CHECKPOINT_PAGES};
 
 /// How long pages gather before they are copied: many are written again meanwhile.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The same once the log is nearly full, so that the writer finds little left.
+/// The same once the WAL is nearly full, so that the writer finds little left.
 const SHORT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the writer tells of SQLite's log.
+/// What the writer tells the checkpoint thread.
 #[derive(Default)]
-pub struct LogSigns {
+pub struct WalActivity {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -28,10 +28,10 @@ struct State {
     is_closed: bool,
 }
 
-/// Whoever commits. Once it is dropped, nothing will be committed any more.
-pub struct LogWriter(pub Arc<LogSigns>);
+/// Tells the checkpoint thread of commits; dropping it ends the thread.
+pub struct WalWriter(pub Arc<WalActivity>);
 
-impl LogWriter {
+impl WalWriter {
     /// Something was committed.
     pub(super) fn commit(&self) {
         if !std::mem::replace(&mut self.0.state().has_grown, true) {
@@ -40,14 +40,14 @@ impl LogWriter {
     }
 }
 
-impl Drop for LogWriter {
+impl Drop for WalWriter {
     fn drop(&mut self) {
         self.0.state().is_closed = true;
         self.0.changed.notify_one();
     }
 }
 
-impl LogSigns {
+impl WalActivity {
     /// Waits for a commit, and then for others to gather; `false` once it is closed.
     fn wait(&self, interval: Duration) -> bool {
         let idle = |state: &mut State| !state.has_grown && !state.is_closed;
@@ -67,20 +67,20 @@ impl LogSigns {
 /// What a checkpoint tells.
 #[derive(QueryableByName)]
 struct Checkpoint {
-    /// Pages in the log.
+    /// Pages in the WAL.
     #[diesel(sql_type = Integer)]
     log: i32,
 }
 
-/// Copies what is committed, until nothing will be.
-pub fn serve(signs: &LogSigns, path: &str, deadline: Duration) {
+/// Checkpoints the WAL until the [`WalWriter`] is dropped.
+pub fn serve(activity: &WalActivity, path: &str, deadline: Duration) {
     let (mut connection, mut pages) = (None, 0);
-    while signs.wait(if LOG_PAGES * 3 / 4 < pages { SHORT_INTERVAL } else { INTERVAL }) {
+    while activity.wait(if WAL_CHECKPOINT_PAGES * 3 / 4 < pages { SHORT_INTERVAL } else { INTERVAL }) {
         pages = checkpoint(&mut connection, path, deadline);
     }
 }
 
-/// Pages in the log, of which as many are copied as nobody reads; none where that fails, which the writer makes good.
+/// Pages in the WAL, of which as many are copied as nobody reads; none where that fails, which the writer makes good.
 fn checkpoint(connection: &mut Option<SqliteConnection>, path: &str, deadline: Duration) -> i32 {
     if connection.is_none() {
         *connection = connection::sqlite(path, true, deadline).ok();
@@ -89,7 +89,7 @@ fn checkpoint(connection: &mut Option<SqliteConnection>, path: &str, deadline: D
     match diesel::sql_query("PRAGMA wal_checkpoint(PASSIVE)").get_result::<Checkpoint>(open) {
         Ok(told) => told.log,
         Err(error) => {
-            log::warn!("SQLite's log is not copied beside the writer, who does it alone from now and then: {error}");
+            log::warn!("the WAL of SQLite is not checkpointed beside the writer, which does it alone: {error}");
             *connection = None;
             0
         }
@@ -106,24 +106,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_committed_is_copied_before_the_log_is_full() {
+    fn what_was_committed_is_copied_before_the_wal_is_full() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dropin.db");
         let text = path.to_str().unwrap();
         let mut writer = connection::sqlite(text, true, Duration::ZERO).unwrap();
-        let log = LogWriter(Arc::default());
-        let signs = log.0.clone();
+        let wal = WalWriter(Arc::default());
+        let activity = wal.0.clone();
         thread::scope(|scope| {
-            scope.spawn(move || serve(&signs, text, Duration::ZERO));
+            scope.spawn(move || serve(&activity, text, Duration::ZERO));
             writer.batch_execute("CREATE TABLE page (bytes BLOB); INSERT INTO page VALUES (zeroblob(400000))").unwrap();
-            assert!(path.metadata().unwrap().len() < 400_000, "it stands in the log");
-            log.commit();
+            assert!(path.metadata().unwrap().len() < 400_000, "it stands in the WAL");
+            wal.commit();
             let begun = Instant::now();
             while path.metadata().unwrap().len() < 400_000 {
                 assert!(begun.elapsed() < Duration::from_secs(10), "nothing was copied");
                 thread::sleep(Duration::from_millis(10));
             }
-            drop(log);
+            drop(wal);
         });
     }
 }

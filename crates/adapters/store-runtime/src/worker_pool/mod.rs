@@ -12,7 +12,7 @@ mod task;
 mod tests;
 
 pub use batch::{ASYNC_COMMIT, ASYNC_COMMIT_SHORT_WAITS, Batchable, serve as serve_batches};
-pub use checkpoint::{LogWriter, serve as serve_sqlite_checkpoints};
+pub use checkpoint::{WalActivity, WalWriter, serve as serve_sqlite_checkpoints};
 pub use deadline_timer::DeadlineTimer;
 pub use postgres::serve as serve_postgres;
 pub use queue::Queue;

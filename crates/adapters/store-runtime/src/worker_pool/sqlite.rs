@@ -6,7 +6,7 @@ use diesel::connection::{AnsiTransactionManager, TransactionManager};
 use diesel::{QueryResult, SqliteConnection};
 use dropin_ports::StoreError;
 
-use super::checkpoint::LogWriter;
+use super::checkpoint::WalWriter;
 use super::queue::Queue;
 use super::sqlite_transaction;
 use super::task::{Job, RunOutcome};
@@ -25,7 +25,7 @@ pub fn serve_writes(
     path: &str,
     deadline: Duration,
     wake_signal: &WakeSignal,
-    log: &LogWriter,
+    wal: &WalWriter,
 ) {
     let mut connection = None;
     while let Some(jobs) = queue.take(MAX_BATCH_TASKS) {
@@ -34,7 +34,7 @@ pub fn serve_writes(
                 if !commit_batch(open, jobs, wake_signal) {
                     connection = None;
                 }
-                log.commit();
+                wal.commit();
             }
             Err(error) => refuse_all(jobs, &error),
         }

@@ -6,7 +6,7 @@ use dropin_ports::StoreError;
 use tempfile::TempDir;
 
 use super::{
-    DeadlineTimer, Job, Kind, LogWriter, Queue, TxOutcome, run, serve_sqlite_reads, serve_sqlite_writes, spawn,
+    DeadlineTimer, Job, Kind, Queue, TxOutcome, WalWriter, run, serve_sqlite_reads, serve_sqlite_writes, spawn,
 };
 use crate::config::SERVICE_DEADLINE;
 use crate::connection::AnyConnection;
@@ -56,8 +56,8 @@ fn open() -> (TempDir, Arc<Pool>) {
         deadline_timer: DeadlineTimer::new(SERVICE_DEADLINE),
     });
     let (queue, file) = (pool.writes.clone(), path.clone());
-    let log = LogWriter(Arc::default());
-    spawn("write", move || serve_sqlite_writes(&queue, &file, SERVICE_DEADLINE, &WakeSignal::default(), &log)).unwrap();
+    let wal = WalWriter(Arc::default());
+    spawn("write", move || serve_sqlite_writes(&queue, &file, SERVICE_DEADLINE, &WakeSignal::default(), &wal)).unwrap();
     let queue = pool.reads.clone();
     spawn("read", move || serve_sqlite_reads(&queue, &path, SERVICE_DEADLINE)).unwrap();
     wait(pool.write(|connection| {

@@ -8,7 +8,7 @@ use dropin_ports::{CheckoutRecord, LapsedOrder, OrderDetails, OrderName, Payment
 use dropin_session::Session;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
-use dropin_store_runtime::sql::{Document, Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 use uuid::Uuid;
 
@@ -319,13 +319,13 @@ pub(super) fn operations(connection: &mut AnyConnection, order: OrderId) -> Resu
 
 /// What a server-to-server checkout said.
 pub(super) fn checkout(connection: &mut AnyConnection, order: OrderId) -> Result<Option<CheckoutRecord>, Fault> {
-    let found: Option<Document> = checkout::table
+    let found: Option<JsonDocument> = checkout::table
         .find(Id(order.uuid()))
         .select(checkout::document)
         .first(connection)
         .optional()
         .in_table("checkout")?;
-    let Some(Document(document)) = found else { return Ok(None) };
+    let Some(JsonDocument(document)) = found else { return Ok(None) };
     match serde_json::from_str::<serde::de::IgnoredAny>(&document) {
         Ok(_json) => Ok(Some(CheckoutRecord { document })),
         Err(_none) => Err(corrupt("checkout", "the document is no JSON")),

@@ -8,7 +8,7 @@ use dropin_order::{FailureReason, Order, VoidCause};
 use dropin_ports::CheckoutRecord;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
 use crate::rows::bank_document;
@@ -37,7 +37,7 @@ statement! {
         updated_at: Instant => SqlInstant,
         expires_at: Option<Instant> => Nullable<SqlInstant>,
         page: Option<&'a str> => Nullable<Text>,
-        bank_details: Option<Document> => Nullable<SqlDocument>,
+        bank_details: Option<JsonDocument> => Nullable<SqlDocument>,
         voiding: Option<&'static str> => Nullable<Text>,
         capture_promised: Option<i64> => Nullable<BigInt>,
         return_url: Option<&'a str> => Nullable<Text>,
@@ -74,7 +74,7 @@ statement! {
         updated_at: Instant => SqlInstant,
         expires_at: Option<Instant> => Nullable<SqlInstant>,
         page: Option<&'a str> => Nullable<Text>,
-        bank_details: Option<Document> => Nullable<SqlDocument>,
+        bank_details: Option<JsonDocument> => Nullable<SqlDocument>,
         voiding: Option<&'static str> => Nullable<Text>,
         capture_promised: Option<i64> => Nullable<BigInt>,
         failure: Option<&'static str> => Nullable<Text>,
@@ -95,7 +95,7 @@ const UPDATE: &str = "UPDATE purchase_order SET revision = ?, state = ?, under_r
 
 statement! {
     /// What a server-to-server checkout said.
-    InsertCheckout<'a> { order: Id => SqlId, merchant: Id => SqlId, document: &'a Document => SqlDocument, }
+    InsertCheckout<'a> { order: Id => SqlId, merchant: Id => SqlId, document: &'a JsonDocument => SqlDocument, }
     postgres INSERT_CHECKOUT;
     sqlite INSERT_CHECKOUT;
 }
@@ -193,7 +193,7 @@ pub(super) fn keep_checkout(
     if !is_json(record) {
         return Err(Fault::Refused("what a checkout said must be JSON".to_owned()));
     }
-    let document = Document(record.document.clone());
+    let document = JsonDocument(record.document.clone());
     let (order, merchant) = (Id(order.id.uuid()), Id(order.merchant_id.uuid()));
     let insert = InsertCheckout { order, merchant, document: &document };
     on_each!(connection, inner => insert.execute(inner))?;

@@ -4,7 +4,7 @@ use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::statement;
 
 use crate::append_only;
@@ -22,13 +22,13 @@ statement! {
         states: Vec<&'a str> => Array<Text>,
         currencies: Vec<&'a str> => Array<Text>,
         totals: Vec<i64> => Array<BigInt>,
-        terms: Vec<&'a Document> => Array<SqlDocument>,
+        terms: Vec<&'a JsonDocument> => Array<SqlDocument>,
         created: Vec<Instant> => Array<SqlInstant>,
         updated: Vec<Instant> => Array<SqlInstant>,
         expire: Vec<Instant> => Array<SqlInstant>,
         attempts: Vec<i32> => Array<Integer>,
         profiles: Vec<Id> => Array<SqlId>,
-        details: Vec<Option<&'a Document>> => Array<Nullable<SqlDocument>>,
+        details: Vec<Option<&'a JsonDocument>> => Array<Nullable<SqlDocument>>,
         profile_references: Vec<Option<&'a str>> => Array<Nullable<Text>>,
         profiles_created: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
         actor_kinds: Vec<&'a str> => Array<Text>,

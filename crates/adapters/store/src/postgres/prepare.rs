@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_ports::{PrepareAuthorization, SealedCard};
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{rows, statement_about};
 
 use super::append_only::{Steps, step};
@@ -37,7 +37,7 @@ rows! {
         created_at: Instant => SqlInstant,
         updated_at: Instant => SqlInstant,
         return_url: Option<&'a str> => Nullable<Text>,
-        checkout: Option<Document> => Nullable<SqlDocument>,
+        checkout: Option<JsonDocument> => Nullable<SqlDocument>,
         operation_id: Id => SqlId,
         digest: Option<&'a [u8]> => Nullable<Binary>,
         fingerprint: Option<&'a [u8]> => Nullable<Binary>,
@@ -176,7 +176,7 @@ fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
         created_at: Instant(order.created_at),
         updated_at: Instant(order.updated_at),
         return_url: order.return_url.as_deref(),
-        checkout: checkout.as_ref().map(|record| Document(record.document.clone())),
+        checkout: checkout.as_ref().map(|record| JsonDocument(record.document.clone())),
         operation_id: Id(operation.id.uuid()),
         digest: key_use.as_ref().map(|used| used.key.digest.as_slice()),
         fingerprint: key_use.as_ref().map(|used| used.fingerprint.as_slice()),

@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_session::SessionStateKind;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{rows, statement_about};
 
 use super::append_only::{Steps, step};
@@ -23,11 +23,11 @@ rows! {
         currency: &'a str => Text,
         total_minor: i64 => BigInt,
         profile_id: Id => SqlId,
-        terms: &'a Document => SqlDocument,
+        terms: &'a JsonDocument => SqlDocument,
         updated_at: Instant => SqlInstant,
         expires_at: Instant => SqlInstant,
         reference: &'a str => Text,
-        details: Option<&'a Document> => Nullable<SqlDocument>,
+        details: Option<&'a JsonDocument> => Nullable<SqlDocument>,
         profile_reference: Option<&'a str> => Nullable<Text>,
         profile_created_at: Option<Instant> => Nullable<SqlInstant>,
         digest: Option<&'a [u8]> => Nullable<Binary>,

@@ -10,7 +10,7 @@ use dropin_kernel::{ApiUserId, EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
 use dropin_store_runtime::fault::{Fault, corrupt};
-use dropin_store_runtime::sql::{Document, Id, Instant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument};
 
 use super::{currency, methods, missing};
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
@@ -23,7 +23,7 @@ pub(crate) struct MerchantRow {
     session_lifetime_micros: i64,
     created_at: Instant,
     sandbox: bool,
-    methods: Option<Document>,
+    methods: Option<JsonDocument>,
     attempts_allowed: i32,
     saved_cards_offered: bool,
     saved_card_kind: String,

@@ -2,7 +2,7 @@
 
 use dropin_order::BankDetails;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::Document;
+use dropin_store_runtime::sql::JsonDocument;
 use serde::{Deserialize, Serialize};
 
 use super::{read_document, write_document};
@@ -27,12 +27,12 @@ struct BankDocument {
 struct Account(#[serde(with = "BankDocument")] BankDetails);
 
 /// The account as it is stored.
-pub(super) fn write(details: &BankDetails) -> Result<Document, Fault> {
+pub(super) fn write(details: &BankDetails) -> Result<JsonDocument, Fault> {
     write_document(&Account(details.clone()))
 }
 
 /// A stored account.
-pub(super) fn read(table: &'static str, stored: &Document) -> Result<Box<BankDetails>, Fault> {
+pub(super) fn read(table: &'static str, stored: &JsonDocument) -> Result<Box<BankDetails>, Fault> {
     let Account(details) = read_document(table, stored)?;
     Ok(Box::new(details))
 }

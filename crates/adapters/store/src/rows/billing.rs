@@ -1,7 +1,7 @@
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use dropin_kernel::{BillingProfileId, MerchantId, Timestamp};
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::{Document, Id, Instant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument};
 use dropin_validation::{
     Address, BillingDetails, BillingProfile, BirthDate, Country, Email, Phone, Region, ShippingDetails, Text,
 };
@@ -20,7 +20,7 @@ pub(crate) struct ProfileRow {
     pub(crate) id: Id,
     pub(crate) merchant_id: Id,
     pub(crate) reference: Option<String>,
-    pub(crate) details: Document,
+    pub(crate) details: JsonDocument,
     pub(crate) created_at: Instant,
 }
 

@@ -7,7 +7,7 @@ use dropin_catalogue::{
 };
 use dropin_money::Currency;
 use dropin_store_runtime::fault::{Fault, corrupt};
-use dropin_store_runtime::sql::Document;
+use dropin_store_runtime::sql::JsonDocument;
 use dropin_validation::Country;
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ struct RangeDocument {
 }
 
 /// The document; none when nothing is particular.
-pub(crate) fn write(methods: &MerchantMethods) -> Result<Option<Document>, Fault> {
+pub(crate) fn write(methods: &MerchantMethods) -> Result<Option<JsonDocument>, Fault> {
     if methods.is_empty() {
         return Ok(None);
     }
@@ -62,7 +62,7 @@ pub(crate) fn write(methods: &MerchantMethods) -> Result<Option<Document>, Fault
 }
 
 /// What a document says.
-pub(super) fn read(stored: Option<&Document>) -> Result<MerchantMethods, Fault> {
+pub(super) fn read(stored: Option<&JsonDocument>) -> Result<MerchantMethods, Fault> {
     let mut methods = MerchantMethods::default();
     let Some(stored) = stored else { return Ok(methods) };
     let document: MethodsDocument = read_document(TABLE, stored)?;

@@ -30,7 +30,7 @@ pub(crate) use session::{SessionRow, StateColumns, TermsChange};
 use dropin_card::CardHash;
 use dropin_money::{Amount, Currency};
 use dropin_store_runtime::fault::{Fault, corrupt};
-use dropin_store_runtime::sql::Document;
+use dropin_store_runtime::sql::JsonDocument;
 use dropin_validation::Text;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -60,14 +60,14 @@ fn missing(table: &'static str, what: &str) -> Fault {
 }
 
 /// A document as it is stored.
-fn write_document<T: Serialize>(value: &T) -> Result<Document, Fault> {
+fn write_document<T: Serialize>(value: &T) -> Result<JsonDocument, Fault> {
     serde_json::to_string(value)
-        .map(Document)
+        .map(JsonDocument)
         .map_err(|error| Fault::Refused(format!("a document cannot be written: {error}")))
 }
 
 /// A stored document. Its parser's messages would repeat stored values, so only the place of the fault is told.
-fn read_document<T: DeserializeOwned>(table: &'static str, stored: &Document) -> Result<T, Fault> {
+fn read_document<T: DeserializeOwned>(table: &'static str, stored: &JsonDocument) -> Result<T, Fault> {
     serde_json::from_str(&stored.0).map_err(|error| {
         let kind = match error.classify() {
             serde_json::error::Category::Data => "does not fit",

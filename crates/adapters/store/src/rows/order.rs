@@ -4,7 +4,7 @@ use dropin_kernel::{AttemptId, ContractId, MerchantId, OrderId, Revision, Sessio
 use dropin_money::{Amount, Currency};
 use dropin_order::{Amounts, FailureReason, Order, OrderParts, OrderState, VoidCause};
 use dropin_store_runtime::fault::{Fault, corrupt};
-use dropin_store_runtime::sql::{Document, Id, Instant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument};
 
 use super::{amount, bank, card_hash, currency, missing};
 use crate::schema::purchase_order;
@@ -35,7 +35,7 @@ pub(crate) struct OrderRow {
     updated_at: Instant,
     expires_at: Option<Instant>,
     page: Option<String>,
-    bank_details: Option<Document>,
+    bank_details: Option<JsonDocument>,
     voiding: Option<String>,
     capture_promised_minor: Option<i64>,
     return_url: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct OrderRow {
 }
 
 /// The account that the shopper of an Order transfers the money to, as it is stored.
-pub(crate) fn bank_document(order: &Order) -> Result<Option<Document>, Fault> {
+pub(crate) fn bank_document(order: &Order) -> Result<Option<JsonDocument>, Fault> {
     order.bank_details.as_deref().map(bank::write).transpose()
 }
 

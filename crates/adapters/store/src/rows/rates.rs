@@ -12,7 +12,7 @@ use dropin_rates::{
 };
 use dropin_session::{SaleRate, SaleRateParts};
 use dropin_store_runtime::fault::{Fault, corrupt};
-use dropin_store_runtime::sql::{Document, Id, Instant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument};
 use serde::{Deserialize, Serialize};
 use time::Date;
 use time::format_description::well_known::Iso8601;
@@ -73,7 +73,7 @@ impl RateDocument {
     }
 
     /// From the part of the terms that it is.
-    pub(crate) fn read(stored: &Document, shopper: Currency) -> Result<SaleRate, Fault> {
+    pub(crate) fn read(stored: &JsonDocument, shopper: Currency) -> Result<SaleRate, Fault> {
         read_document::<Self>("session", stored)?.restore(shopper)
     }
 }
@@ -84,7 +84,7 @@ pub(crate) struct RatesRow {
     pub(crate) merchant_id: Id,
     pub(crate) form: String,
     pub(crate) settlement_currency: String,
-    pub(crate) markups: Document,
+    pub(crate) markups: JsonDocument,
 }
 
 /// Basis points by currency.
@@ -154,12 +154,12 @@ impl QuoteDocument {
 pub(crate) struct TableDocument(BTreeMap<String, QuoteDocument>);
 
 impl TableDocument {
-    pub(crate) fn write(table: &Table) -> Result<Document, Fault> {
+    pub(crate) fn write(table: &Table) -> Result<JsonDocument, Fault> {
         let quote = |(currency, quote): (Currency, Quote)| (currency.code().to_owned(), QuoteDocument::new(&quote));
         write_document(&Self(table.quotes().map(quote).collect()))
     }
 
-    pub(crate) fn read(stored: &Document) -> Result<Table, Fault> {
+    pub(crate) fn read(stored: &JsonDocument) -> Result<Table, Fault> {
         const TABLE: &str = "rate_table";
         let Self(quotes) = read_document(TABLE, stored)?;
         quotes.iter().map(|(code, quote)| Ok((currency(TABLE, code)?, quote.restore(TABLE)?))).collect()
@@ -181,9 +181,9 @@ pub(crate) struct RateSourceRow {
     pub(crate) checked_at: Instant,
     pub(crate) next_at: Instant,
     pub(crate) stale_at: Option<Instant>,
-    pub(crate) left_behind: Document,
+    pub(crate) left_behind: JsonDocument,
     pub(crate) problem: Option<String>,
-    pub(crate) refused: Document,
+    pub(crate) refused: JsonDocument,
 }
 
 impl RateSourceRow {

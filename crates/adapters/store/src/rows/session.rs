@@ -3,7 +3,7 @@ use dropin_kernel::{AttemptId, MerchantId, OrderId, Revision, SessionId};
 use dropin_order::FailureReason;
 use dropin_session::{Attempts, FailedAttempt, MAX_ATTEMPTS, Session, SessionParts, SessionState, SessionStateKind};
 use dropin_store_runtime::fault::{Fault, corrupt};
-use dropin_store_runtime::sql::{Document, Id, Instant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument};
 
 use super::terms::TermsDocument;
 use super::{ProfileRow, currency, missing, read_document, write_document};
@@ -25,7 +25,7 @@ pub(crate) struct SessionRow {
     pub(crate) currency: String,
     pub(crate) total_minor: i64,
     pub(crate) billing_profile_id: Id,
-    pub(crate) terms: Document,
+    pub(crate) terms: JsonDocument,
     pub(crate) created_at: Instant,
     pub(crate) updated_at: Instant,
     pub(crate) expires_at: Instant,
@@ -58,7 +58,7 @@ pub(crate) struct TermsChange {
     pub(crate) currency: &'static str,
     pub(crate) total_minor: i64,
     pub(crate) billing_profile_id: Id,
-    pub(crate) terms: Document,
+    pub(crate) terms: JsonDocument,
     pub(crate) updated_at: Instant,
     pub(crate) expires_at: Instant,
 }

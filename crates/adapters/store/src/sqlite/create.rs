@@ -2,7 +2,7 @@ use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::{Document, Id, Instant, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::statement;
 
 use crate::create::Creation;
@@ -12,7 +12,7 @@ statement! {
         id: Id => SqlId,
         merchant: Id => SqlId,
         reference: Option<&'a str> => Nullable<Text>,
-        details: &'a Document => SqlDocument,
+        details: &'a JsonDocument => SqlDocument,
         created: Instant => SqlInstant,
     }
     on Sqlite, SqliteConnection,
@@ -32,7 +32,7 @@ statement! {
         currency: &'a str => Text,
         total: i64 => BigInt,
         profile: Id => SqlId,
-        terms: &'a Document => SqlDocument,
+        terms: &'a JsonDocument => SqlDocument,
         created: Instant => SqlInstant,
         updated: Instant => SqlInstant,
         expires: Instant => SqlInstant,

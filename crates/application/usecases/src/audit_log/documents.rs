@@ -78,7 +78,7 @@ fn methods_document(methods: &MerchantMethods) -> Document {
     let all = pay_later_clients
         .iter()
         .fold(all, |all, (region, client)| all.text(&format!("PayLaterClient {}", region.as_str()), client));
-    let all = google_pay.iter().fold(all, |all, account| all.text("GooglePay", &account.to_string()));
+    let all = google_pay.iter().fold(all, |all, account| all.text("GooglePay", account.to_string()));
     if *address_check { all.flag("AddressCheck", true) } else { all }
 }
 

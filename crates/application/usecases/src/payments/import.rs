@@ -313,7 +313,9 @@ impl RecordImport {
                 return Err(ImportRefused::NotItsOrder(id));
             }
             if authorization.state.is_open() {
-                match order.capture_due() {
+                // Of what is not authorized here yet, all will be captured.
+                let due = order.capture_due().map(|due| if due.is_zero() { order.total } else { due });
+                match due {
                     // Written down by a run that was killed, or that heard nothing.
                     None => drop(self.payments.poll_processor(authorization.id).await?),
                     Some(due) if missing.kind == OpKind::Capture && due == amount => {
