@@ -1,9 +1,7 @@
 //! The ledger: a transaction is a row with a column for each account, which a CHECK holds at zero.
 
-use diesel::SqliteConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
-use diesel::sqlite::Sqlite;
 use dropin_kernel::LedgerTransactionId;
 use dropin_money::Currency;
 use dropin_order::{Account, LedgerTransaction};
@@ -11,7 +9,7 @@ use dropin_ports::Balance;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
-use dropin_store_runtime::{rows, statement, statement_about};
+use dropin_store_runtime::{rows, statement_about};
 
 use crate::schema::ledger_posting;
 
@@ -42,79 +40,51 @@ statement_about! {
             posting.disputed, posting.charged_back, posting.posted_at FROM ?";
 }
 
-statement! {
-    PostOne<'a> {
-        id: Id => SqlId,
-        order: Id => SqlId,
-        currency: &'a str => Text,
-        shopper: i64 => BigInt,
-        authorized: i64 => BigInt,
-        captured: i64 => BigInt,
-        refunded: i64 => BigInt,
-        disputed: i64 => BigInt,
-        charged_back: i64 => BigInt,
-        posted_at: Instant => SqlInstant,
-    }
-    on Sqlite, SqliteConnection, "INSERT INTO ledger_posting (id, order_id, currency, shopper_minor, authorized_minor, captured_minor, \
-            refunded_minor, disputed_minor, charged_back_minor, posted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+/// What each account gains or loses, in the order of the columns.
+fn minors(posted: &LedgerTransaction) -> [i64; 6] {
+    // The database refuses a row that a sum beyond 64 bits has put out of balance.
+    Account::ALL.map(|account| {
+        let own = posted.entries().iter().filter(|entry| entry.account == account);
+        own.fold(0_i64, |sum, entry| sum.saturating_add(entry.minor))
+    })
 }
 
 /// The row of a transaction.
 pub(crate) fn posting(number: i64, posted: &LedgerTransaction) -> Posting<'_> {
-    // The database refuses a row that a sum beyond 64 bits has put out of balance.
-    let minor = |account| {
-        let own = posted.entries().iter().filter(|entry| entry.account == account);
-        own.fold(0_i64, |sum, entry| sum.saturating_add(entry.minor))
-    };
+    let [shopper, authorized, captured, refunded, disputed, charged_back] = minors(posted);
     Posting {
         number,
         id: Id(posted.id.uuid()),
         order_id: Id(posted.order_id.uuid()),
         currency: posted.currency.code(),
-        shopper: minor(Account::Shopper),
-        authorized: minor(Account::Authorized),
-        captured: minor(Account::Captured),
-        refunded: minor(Account::Refunded),
-        disputed: minor(Account::Disputed),
-        charged_back: minor(Account::ChargedBack),
+        shopper,
+        authorized,
+        captured,
+        refunded,
+        disputed,
+        charged_back,
         posted_at: Instant(posted.at),
     }
 }
 
 /// Posts transactions.
 pub(crate) fn post(connection: &mut AnyConnection, transactions: &[LedgerTransaction]) -> Result<(), Fault> {
-    if transactions.is_empty() {
-        return Ok(());
-    }
-    let mut rows = transactions.iter().map(|one| posting(0, one));
     match connection {
-        AnyConnection::Postgres(connection) => {
-            Post { postings: rows.collect() }.execute(connection)?;
-            Ok(())
+        AnyConnection::Postgres(connection) if !transactions.is_empty() => {
+            Post { postings: transactions.iter().map(|one| posting(0, one)).collect() }.execute(connection)?;
         }
-        AnyConnection::Sqlite(connection) => rows.try_for_each(|row| {
-            let Posting { number: _, id, order_id: order, currency, shopper, authorized, captured, refunded, .. } = row;
-            let Posting { disputed, charged_back, posted_at, .. } = row;
-            let post = PostOne {
-                id,
-                order,
-                currency,
-                shopper,
-                authorized,
-                captured,
-                refunded,
-                disputed,
-                charged_back,
-                posted_at,
-            };
-            post.execute(connection)?;
-            Ok(())
-        }),
+        AnyConnection::Postgres(_) => {}
+        AnyConnection::Sqlite(connection) => {
+            for one in transactions {
+                diesel::insert_into(ledger_posting::table).values(PostedRow::new(one)).execute(connection)?;
+            }
+        }
     }
+    Ok(())
 }
 
 /// A stored transaction.
-#[derive(Debug, Queryable, Selectable)]
+#[derive(Debug, Queryable, Selectable, Insertable)]
 #[diesel(table_name = ledger_posting)]
 pub(crate) struct PostedRow {
     pub(crate) id: Id,
@@ -126,9 +96,27 @@ pub(crate) struct PostedRow {
     refunded_minor: i64,
     disputed_minor: i64,
     charged_back_minor: i64,
+    posted_at: Instant,
 }
 
 impl PostedRow {
+    fn new(posted: &LedgerTransaction) -> Self {
+        let [shopper_minor, authorized_minor, captured_minor, refunded_minor, disputed_minor, charged_back_minor] =
+            minors(posted);
+        Self {
+            id: Id(posted.id.uuid()),
+            order_id: Id(posted.order_id.uuid()),
+            currency: posted.currency.code().to_owned(),
+            shopper_minor,
+            authorized_minor,
+            captured_minor,
+            refunded_minor,
+            disputed_minor,
+            charged_back_minor,
+            posted_at: Instant(posted.at),
+        }
+    }
+
     /// Those of some Orders.
     pub(crate) fn of(connection: &mut AnyConnection, orders: &[Id]) -> Result<Vec<Self>, Fault> {
         let own = ledger_posting::table.filter(ledger_posting::order_id.eq_any(orders));
