@@ -7,11 +7,12 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use dropin_access::{Origin, Permission, ProcessorRule, RateForm, SavedCardKind};
 use dropin_catalogue::{GooglePayAccount, PayLaterRegion};
-use dropin_kernel::{EndpointId, MerchantId, ProcessorId, parse_span};
+use dropin_kernel::{EndpointId, MerchantId, parse_span};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
 use dropin_rates::Markup;
 
+use super::credentials::CredentialsCommand;
 use crate::cli::Output;
 
 /// Help for permissions.
@@ -48,44 +49,6 @@ pub(crate) enum MerchantCommand {
     /// Keys of accounts that a merchant has of its own at processors
     #[command(subcommand)]
     Credentials(CredentialsCommand),
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum CredentialsCommand {
-    /// Set the key of an account, or another key of the same account; running services follow within two seconds
-    Set(SetCredentials),
-    /// Show a merchant's accounts; never a key
-    List {
-        /// MerchantId
-        id: MerchantId,
-        #[command(flatten)]
-        output: Output,
-    },
-    /// Take an account away that no rule names, and that no Order, contract or dispute needs any more
-    Remove {
-        /// MerchantId
-        id: MerchantId,
-        /// The account's name, such as stripe.acme
-        name: ProcessorId,
-        #[command(flatten)]
-        output: Output,
-    },
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct SetCredentials {
-    /// MerchantId
-    pub(crate) id: MerchantId,
-    /// The account's name for ever: that of the deployment's processor it is at, a dot, and a word, such as stripe.acme
-    pub(crate) name: ProcessorId,
-    /// File with the key that the processor knows the account by, readable by this user alone; - reads it from standard input
-    #[arg(long, value_name = "FILE")]
-    pub(crate) key_file: PathBuf,
-    /// File with the secrets that the processor signs the account's events with, one a line; it sends them to /v1/processor/NAME/event below {checkout_url}
-    #[arg(long, value_name = "FILE")]
-    pub(crate) events_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) output: Output,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,9 +1,10 @@
 //! `dropin merchant credentials …`: accounts that merchants have of their own at processors. The rules are the use cases'.
 
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::{Args, Subcommand};
 use dropin_boot::{Failure, Secret, SystemClock, SystemIds, join_deployment, read_event_secrets};
 use dropin_kernel::{MerchantId, ProcessorId};
 use dropin_keyring::{MasterKey, MasterKeyError};
@@ -13,12 +14,49 @@ use dropin_usecases::access::{ProcessorAccountError, ProcessorAccountSecrets, Pr
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::args::{CredentialsCommand, SetCredentials};
 use super::{Cli, Output, acting, say, say_lines};
 use crate::cli::processor::{self, ProcessorFlags};
 
 /// Longest key that is read: Stripe's have some hundred characters.
 const MAX_KEY_BYTES: u64 = 4_096;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CredentialsCommand {
+    /// Set the key of an account, or another key of the same account; running services follow within two seconds
+    Set(SetCredentials),
+    /// Show a merchant's accounts; never a key
+    List {
+        /// MerchantId
+        id: MerchantId,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Take an account away that no rule names, and that no Order, contract or dispute needs any more
+    Remove {
+        /// MerchantId
+        id: MerchantId,
+        /// The account's name, such as stripe.acme
+        name: ProcessorId,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SetCredentials {
+    /// MerchantId
+    pub(crate) id: MerchantId,
+    /// The account's name for ever: that of the deployment's processor it is at, a dot, and a word, such as stripe.acme
+    pub(crate) name: ProcessorId,
+    /// File with the key that the processor knows the account by, readable by this user alone; - reads it from standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key_file: PathBuf,
+    /// File with the secrets that the processor signs the account's events with, one a line; it sends them to /v1/processor/NAME/event below {checkout_url}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
 
 /// Runs one command.
 pub(super) async fn run(cli: &Cli, store: &Store, command: &CredentialsCommand) -> Result<(), Failure> {
