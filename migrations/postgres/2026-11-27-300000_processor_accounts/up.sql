@@ -13,7 +13,7 @@ CREATE TABLE processor_account (
     has_events BOOLEAN NOT NULL,
     sealed BYTEA NOT NULL,
     set_at TIMESTAMPTZ NOT NULL,
-    -- No payment begins there any more; the row goes once what had begun is written down.
+    -- No payment begins there any more; the key goes once what had begun is written down, and the row keeps the name.
     removed_at TIMESTAMPTZ
 );
 CREATE INDEX processor_account_by_merchant ON processor_account (merchant_id, processor);

@@ -19,6 +19,9 @@ use crate::store::Store;
 
 const TABLE: &str = "processor_account";
 
+/// What is sealed of an account whose key was deleted. Its row stays, so that its name is never another account's.
+const NO_KEY: &[u8] = &[];
+
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, AsChangeset)]
 #[diesel(table_name = processor_account, treat_none_as_null = true)]
 struct AccountRow {
@@ -44,6 +47,10 @@ impl AccountRow {
             set_at: Instant(account.set_at),
             removed_at: account.removed_at.map(Instant),
         }
+    }
+
+    fn has_key(&self) -> bool {
+        self.sealed != NO_KEY
     }
 
     fn restore(self) -> Result<ProcessorAccount, Fault> {
@@ -125,22 +132,35 @@ fn put(
     if found.is_none() {
         return refused(ProcessorAccountPut::NoMerchant);
     }
-    if let Some(kept) = find(connection, &row.processor)? {
+    let kept = find(connection, &row.processor)?;
+    if let Some(kept) = &kept
+        && (kept.merchant_id, &kept.account) != (row.merchant_id, &row.account)
+    {
+        return refused(ProcessorAccountPut::NameTaken);
+    }
+    if let Some(kept) = kept.as_ref().filter(|kept| kept.has_key()) {
         // The secrets are bound to the row's id.
-        if (kept.id, kept.merchant_id, &kept.account) != (row.id, row.merchant_id, &row.account) {
+        if kept.id != row.id {
             return refused(ProcessorAccountPut::NameTaken);
         }
-        if diesel::update(processor_account::table.find(kept.id)).set(row).execute(connection)? == 0 {
-            // The settler has deleted it since it was read.
+        let same = processor_account::table.find(kept.id).filter(processor_account::sealed.ne(NO_KEY));
+        if diesel::update(same).set(row).execute(connection)? == 0 {
+            // The settler has deleted its key since it was read.
             return Err(Fault::Retry);
         }
     } else {
-        let same = processor_account::table.filter(processor_account::account.eq(&row.account));
-        if 0 < same.count().get_result::<i64>(connection).in_table(TABLE)? {
+        let other = processor_account::table
+            .filter(processor_account::account.eq(&row.account))
+            .filter(processor_account::processor.ne(&row.processor));
+        if 0 < other.count().get_result::<i64>(connection).in_table(TABLE)? {
             return refused(ProcessorAccountPut::AccountTaken);
         }
-        if i64::from(limit) <= processor_account::table.count().get_result::<i64>(connection).in_table(TABLE)? {
+        let with_key = processor_account::table.filter(processor_account::sealed.ne(NO_KEY));
+        if i64::from(limit) <= with_key.count().get_result::<i64>(connection).in_table(TABLE)? {
             return refused(ProcessorAccountPut::TooMany);
+        }
+        if let Some(kept) = kept {
+            diesel::delete(processor_account::table.find(kept.id)).execute(connection)?;
         }
         diesel::insert_into(processor_account::table).values(row.clone()).execute(connection)?;
     }
@@ -162,12 +182,16 @@ impl ProcessorAccountStore for Store {
 
     async fn find_processor_account(&self, processor: &ProcessorId) -> Result<Option<ProcessorAccount>, StoreError> {
         let processor = processor.to_string();
-        self.read(move |connection| find(connection, &processor)?.map(AccountRow::restore).transpose()).await
+        self.read(move |connection| {
+            find(connection, &processor)?.filter(AccountRow::has_key).map(AccountRow::restore).transpose()
+        })
+        .await
     }
 
     async fn list_processor_accounts(&self, merchant: Option<MerchantId>) -> Result<Vec<ProcessorAccount>, StoreError> {
         self.read(move |connection| {
             let mut query = processor_account::table
+                .filter(processor_account::sealed.ne(NO_KEY))
                 .order(processor_account::processor)
                 .select(AccountRow::as_select())
                 .into_boxed();
@@ -207,7 +231,9 @@ impl ProcessorAccountStore for Store {
 
     async fn purge_processor_accounts(&self, removed_before: Timestamp) -> Result<u32, StoreError> {
         self.write(move |connection| {
-            let over = processor_account::table.filter(processor_account::removed_at.lt(Instant(removed_before)));
+            let over = processor_account::table
+                .filter(processor_account::sealed.ne(NO_KEY))
+                .filter(processor_account::removed_at.lt(Instant(removed_before)));
             let rows: Vec<AccountRow> = over.select(AccountRow::as_select()).load(connection).in_table(TABLE)?;
             let mut deleted = 0;
             for row in rows {
@@ -215,7 +241,8 @@ impl ProcessorAccountStore for Store {
                     // Of one that was set anew meanwhile nothing is deleted.
                     let same = processor_account::table.find(row.id).filter(processor_account::sealed.eq(&row.sealed));
                     let same = same.filter(processor_account::removed_at.eq(row.removed_at));
-                    deleted += u32::try_from(diesel::delete(same).execute(connection)?).unwrap_or(0);
+                    let gone = (processor_account::sealed.eq(NO_KEY), processor_account::has_events.eq(false));
+                    deleted += u32::try_from(diesel::update(same).set(gone).execute(connection)?).unwrap_or(0);
                 }
             }
             Ok(TxOutcome::Commit(deleted))
@@ -228,6 +255,7 @@ impl ProcessorAccountStore for Store {
 pub(crate) fn sealed(connection: &mut AnyConnection, after: Id, limit: u32) -> Result<Vec<SealedValue>, Fault> {
     let rows: Vec<AccountRow> = processor_account::table
         .filter(processor_account::id.gt(after))
+        .filter(processor_account::sealed.ne(NO_KEY))
         .order(processor_account::id)
         .limit(i64::from(limit))
         .select(AccountRow::as_select())

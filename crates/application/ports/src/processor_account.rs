@@ -74,7 +74,7 @@ pub enum ProcessorAccountRemoved {
 /// Accounts that merchants have of their own at processors.
 #[async_trait]
 pub trait ProcessorAccountStore: Send + Sync {
-    /// Sets an account, in place of what is kept under its name for the same merchant and account, removed or not. At most `limit` are kept.
+    /// Sets an account, in place of what is kept under its name for the same merchant and account, removed or not. At most `limit` have a key.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -109,7 +109,8 @@ pub trait ProcessorAccountStore: Send + Sync {
         audit: NewAuditEntry,
     ) -> Result<ProcessorAccountRemoved, StoreError>;
 
-    /// Deletes the accounts that were removed before this moment and that nothing needs; how many.
+    /// Deletes the keys of accounts that were removed before this moment and that nothing needs; how many. Such an account is not found any more, but its
+    /// name stays its own.
     ///
     /// # Errors
     /// [`StoreError`].

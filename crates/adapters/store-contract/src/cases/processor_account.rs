@@ -156,7 +156,17 @@ pub async fn a_removed_account_is_deleted_once_nothing_needs_it(harness: Arc<Har
     let failed = format!("UPDATE purchase_order SET state = 'PROCESSING_FAILED' WHERE id = '{}'", payment.order.id);
     harness.raw.execute(&failed).unwrap();
     assert_eq!(purge(31).await, Ok(1));
-    assert_eq!((found(&harness, &ana).await, found(&harness, &kept).await), (None, Some(kept)));
+    assert_eq!(purge(31).await, Ok(0), "once");
+    assert_eq!((found(&harness, &ana).await, found(&harness, &kept).await), (None, Some(kept.clone())));
+    assert_eq!(harness.processor_accounts.list_processor_accounts(None).await, Ok(vec![kept]));
+    // Its name is never another account's: Orders and disputes keep it. The same account may come back.
+    let (other, _) = harness.merchant().await;
+    assert_eq!(put(&harness, &account(merchant.id, "stripe.ana", "acct_3")).await, ProcessorAccountPut::NameTaken);
+    assert_eq!(put(&harness, &account(other.id, "stripe.ana", "acct_1")).await, ProcessorAccountPut::NameTaken);
+    assert_eq!(put(&harness, &account(merchant.id, "stripe.new", "acct_1")).await, ProcessorAccountPut::AccountTaken);
+    let again = account(merchant.id, "stripe.ana", "acct_1");
+    assert_eq!(put(&harness, &again).await, ProcessorAccountPut::Done);
+    assert_eq!(found(&harness, &again).await, Some(again));
 }
 
 pub async fn account_keys_are_listed_in_pages_and_sealed_anew(harness: Arc<Harness>) {
