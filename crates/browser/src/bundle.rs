@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "e876426b49746053";
+pub(crate) const VERSION: &str = "c35de5fac0ae3fea";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "44c0a78eb0cf",
-        sha384: "ZYzJwFU+O+1/C+2q1ppnwLxI5Wl6gQnJETNqmqfT4hdq9Xe9ZSnLyomQ6UAzv/er",
+        fingerprint: "ac5912b44343",
+        sha384: "wf0O7kV3RD1KEvgQeUkGuBscF102jAbNcCEOSa1GWEc2dQgHyGZgmKfmMS+jNpxz",
     },
     Asset {
         path: "dropin.js.map",
@@ -83,8 +83,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "e959772f8eab",
-        sha384: "tavgMkzIkEDXdlvg+xva6YpbwenoYBk2169Mt9Z/rBTsy8+jvjPmQ2CB4O2DG3hV",
+        fingerprint: "3e4d935eaa7d",
+        sha384: "guff33PtwEpPiE72t22I1A+BQSS8Tk5X8xmC7vs5gAwSizzG2EM7A/rCMstrwBE+",
     },
     Asset {
         path: "fallback.js",
@@ -92,8 +92,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/fallback.js"),
         brotli: Some(include_bytes!("../dist/fallback.js.br")),
         gzip: Some(include_bytes!("../dist/fallback.js.gz")),
-        fingerprint: "29a559deb93b",
-        sha384: "HjUC+hU8bNBJZysnmUSEI5fkawA1eTlFs9lQxBCqYz+YIz7xfWU2eR5whuQXdSF/",
+        fingerprint: "ed1c972636a6",
+        sha384: "QIgN55EM5AotG8j147RgByDbh5B0REJhfiRTh1mB915zxe71inU6RA0nexv2fSRu",
     },
     Asset {
         path: "fallback.js.map",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/fallback.js.map"),
         brotli: Some(include_bytes!("../dist/fallback.js.map.br")),
         gzip: Some(include_bytes!("../dist/fallback.js.map.gz")),
-        fingerprint: "666dcdc71bbc",
-        sha384: "ROTrVNGXqyLXq5N2eya263i6/KvSazV1bEVoWvplL/ZxQZ0ueyj279RpCP/YsNb9",
+        fingerprint: "9544a3950017",
+        sha384: "gzYDE/Sw+ehW0lG7eGUI+oQXYHVOqtSgH9ZsZ1CL515oox5EN0YAPUcAX1FPSDn+",
     },
     Asset {
         path: "frame.html",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "d04612cbb2a5",
-        sha384: "5dZ0WYrNZclYE4+SYYktG4Ss7vkp36opfGuE7N7zhIVpCA2ZIm36koupO82mvldh",
+        fingerprint: "86b98c60aec4",
+        sha384: "uHTV52s11vjXsX+xwhtmtgaXxBYfKANMPL5t7jdLMTH/GIAFYgBj1nIQiY7s52hV",
     },
     Asset {
         path: "frame.js",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "20d572083690",
-        sha384: "xZ24P+9GXNMm7ceCsxrEhABiFWj/mVOP7OhZhmnnvZkU3ZDcsBrdM+x2c0DFjcmW",
+        fingerprint: "03c86953b5b3",
+        sha384: "WYVGLqrz6HGehGpVjDzRmWaPqABT3otWiLEJe2k2J1dnOCZBleFAE9vSb/BzYkaf",
     },
     Asset {
         path: "frame.js.map",
@@ -128,8 +128,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "f1706cdc994e",
-        sha384: "AG/2aIHpAKxBMJAvZtmQllzPucx6t93BkDfsftIfRGM648CnC+drxuf6o5ataOyc",
+        fingerprint: "df67eb6916fb",
+        sha384: "Ag5aQScfY7nk8hSNnzqYkhJP3MKf0G99BlgSsEzXaJIONaDkkSS7UA6oD2YpEtn3",
     },
     Asset {
         path: "locales/ar.json",
@@ -479,8 +479,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "ceecf33aa043",
-        sha384: "Z/ZiTxK0sKjTRpa1dGGZLgeCr7TtMoborkKHnMdhG/DIDiTrvEaSYwyC8q+5qwkM",
+        fingerprint: "86e118f14772",
+        sha384: "Cht5wVK4l5c8Nzbz0C5Azjfqqs4/DN4FPAoiu0Do3Y+PWW0Ig08pvh+woOrSh0Us",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "6bde62a017b2",
-        sha384: "0tAXG0a5BuoRUA1CcNA2PRbwjRhsZTtiUEy4wTVlUbsu5WQw5A9och8fQhdsf+pz",
+        fingerprint: "c30760c62029",
+        sha384: "lX5o3krKNLLCdJO7ID0DNX7iOVg4GUIcJyKxE7X9WN/r22ZWFmqIhPXbNnQ+a6wf",
     },
     Asset {
         path: "payment.js.map",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "2dc5a4dc006d",
-        sha384: "gZicjCIkf1laNz2AQWhGSHBmlTaISR2TBYCKH+BPDmr+ziknb+iaHBOTUrrzcZJ0",
+        fingerprint: "70f8976afcb2",
+        sha384: "8lySfmG1KNUt5Ksl1mgzIXcgoHFZBY+T63hn+3tq4OGaiOUgkcm1oGD5EJpInDGX",
     },
     Asset {
         path: "postcode.js",
@@ -875,8 +875,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "b55dbfafd31d",
-        sha384: "jGwoCzV8XwYgla6tOedFBGVREYt54TTUpqwf4ZFrVaIzpb2HDAjLR+XzoIkNqBxp",
+        fingerprint: "baccb32565a5",
+        sha384: "5GrWkhIZp9dIXSUW0u4BrR7E09timVX8vvX25HojM8af4iOoalGP8c30I1xEDap9",
     },
     Asset {
         path: "saved.js",
@@ -884,8 +884,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "dd0d64e4fd22",
-        sha384: "Ol699T1it8L/JRQrQ/BBB/j5pIAhvaEhWrdItMV+yq/dYBnliBrPJ5p5CCrvX1Jz",
+        fingerprint: "d288d1ef00dc",
+        sha384: "g6JFLtcLENiDHSa9e4Bz7c2cZovyt0pX+u2yjMHyPh9464fd/NXyNV/9cUqadStT",
     },
     Asset {
         path: "saved.js.map",

@@ -1,9 +1,10 @@
-// Entry of fallback.js: what the shell says in each language when the frame cannot say anything, and why that may be. Nobody loads it whose form
-// works.
+// Entry of fallback.js: what the shell says in each language when the frame cannot say anything, and what the page's developer has to change where
+// there is no form. Nobody loads it whose form works.
 
 import { TEXTS } from "virtual:fallback";
 import { resolveLocale } from "../shared/locale";
 
+export { causeOf } from "./cause";
 export { diagnose } from "./diagnosis";
 
 export interface Words {

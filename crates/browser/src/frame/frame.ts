@@ -22,7 +22,7 @@ import frameCss from "./frame.css";
 import payCss from "../shared/pay.css";
 import baseCss from "../shared/base.css";
 
-/** A refusal waits no longer for its words: the shell has some, and the cause is what the merchant needs. */
+/** A refusal waits no longer for its words: the shell has some. */
 const WORDS_TIMEOUT_MS = 3_000;
 const TEXTS_TIMEOUT_MS = 5_000;
 /** Between tries to load texts; none after the last. */
@@ -102,12 +102,10 @@ function refusalOf(view: Embedded, { origin }: Offer, strings: Strings | null): 
 }
 
 /** Tells the shell why there is no form; without texts the words are the shell's. */
-async function refuse(link: Link, code: string, view: Embedded, { origin }: Offer, later: Promise<Strings | null>): Promise<void> {
+async function refuse(link: Link, code: string, view: Embedded, later: Promise<Strings | null>): Promise<void> {
   const late = new Promise<null>((resolve) => setTimeout(resolve, WORDS_TIMEOUT_MS, null));
-  const loaded = load<typeof Payment>(PAYMENT, location.href).catch(() => null);
-  const [part, words] = [await Promise.race([loaded, late]), (await Promise.race([later, late])) ?? {}];
-  const message = "Message" in view ? view.Message : "";
-  link.fail(code, part?.causeOf(code, origin, message) ?? message, words["failedTitle"] ?? "", words[`failed.${code}`] ?? words["failed.other"] ?? "");
+  const words = (await Promise.race([later, late])) ?? {};
+  link.fail(code, "Message" in view ? view.Message : "", words["failedTitle"] ?? "", words[`failed.${code}`] ?? words["failed.other"] ?? "");
 }
 
 async function boot(script: string): Promise<void> {
@@ -126,7 +124,7 @@ async function boot(script: string): Promise<void> {
   link.send({ type: "hello" });
   const strings = await loading;
   const code = refusalOf(view, offer, strings);
-  if (code !== "" || strings === null || !("State" in view)) return refuse(link, code, view, offer, beside?.later ?? later());
+  if (code !== "" || strings === null || !("State" in view)) return refuse(link, code, view, beside?.later ?? later());
   document.title = say(strings, "frameTitle");
   await beside?.part;
   start({ base: baseOf(script), offer, link, strings, address: second, view, isShown }, beside ? () => beside.later : later);

@@ -20,8 +20,6 @@ import { toDigits } from "./mask";
 import { Texts } from "./texts";
 import css from "./payment.css";
 
-export { causeOf } from "./cause";
-
 /** Takes the frame over. `isPressed` says that the shopper has pressed the button already. */
 export function begin(frame: Frame, isPressed: boolean): void {
   const { form, link, strings, view } = frame;

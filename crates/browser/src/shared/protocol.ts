@@ -105,7 +105,7 @@ export type FrameMessage =
   /** The payment session that was asked for; without members when there is none. */
   | { readonly type: "wallet"; readonly session: object }
   | { readonly type: "done"; readonly title: string; readonly text: string; readonly details: readonly Detail[]; readonly paid: Paid }
-  /** `text` is for the shopper; `cause` is for the page's developer, and "" when there is nothing to mend. */
+  /** `text` is for the shopper; `cause` is what the service says for the page's developer of a form that it refuses. */
   | { readonly type: "fail"; readonly code: string; readonly cause: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
 
 /** The members of each message, each with a sample of its kind, and the members that it has in turn. */

@@ -169,6 +169,11 @@ export class Dropin {
     else this.refuse("SERVICE_UNAVAILABLE", "The payment service did not answer. Its /readyz says why.");
   }
 
+  /** Tells the page's developer of a form that the frame refuses. */
+  private async explain(code: string, message: string): Promise<void> {
+    report(code, (await this.fallback())?.causeOf(code, message) ?? message);
+  }
+
   private refuse(code: string, cause: string): void {
     if (this.state === "loading") this.fail(code, cause, "", "");
   }
@@ -231,7 +236,9 @@ export class Dropin {
       case "fail":
         this.progress?.heard(message);
         if (message.title !== "") this.view.speak(message.lang, message.dir);
-        return this.fail(message.code, message.cause, message.title, message.text);
+        // Before there was a form it is the page's developer who can mend that.
+        if (this.state === "loading") void this.explain(message.code, message.cause);
+        return this.fail(message.code, "", message.title, message.text);
       case "done":
         this.progress?.heard(message);
         this.end("done", message.title, message.text, message.details);

@@ -1,4 +1,4 @@
-// What the page's developer has to change where there is no form, by the code of the failure.
+// What the page's developer has to change where the frame refuses to show a form, by the code of the failure.
 
 const CAUSES: Readonly<Record<string, (origin: string, message: string) => string>> = {
   ORIGIN_NOT_ALLOWED: (origin) =>
@@ -10,7 +10,7 @@ const CAUSES: Readonly<Record<string, (origin: string, message: string) => strin
   SERVICE_UNAVAILABLE: () => "The payment service did not answer. Its /readyz says why.",
 };
 
-/** `origin` is the page's; `message` the service's, for a code that nothing more is known of. */
-export function causeOf(code: string, origin: string, message: string): string {
-  return CAUSES[code]?.(origin, message) ?? message;
+/** `message` is the service's, for a code that nothing more is known of. */
+export function causeOf(code: string, message: string): string {
+  return CAUSES[code]?.(location.origin, message) ?? message;
 }
