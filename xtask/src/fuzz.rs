@@ -54,14 +54,7 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
     finished(cargo().args(["build", "--workspace", "--all-targets"]))?;
     let service = Service::start()?;
     let chosen = SERVICES.iter().filter(|(name, ..)| options.service.as_deref().is_none_or(|only| only == *name));
-    let mut failed = Vec::new();
-    for (name, prefix, below) in chosen {
-        println!("\n-- {name}, {} examples per operation", options.examples());
-        if let Err(failure) = finished(&mut schemathesis(&tool, &service, (prefix, below), options)) {
-            eprintln!("{failure}");
-            failed.push(*name);
-        }
-    }
+    let failed = try_all(&tool, &service, chosen, options)?;
     let broken = service.stop()?;
     if !failed.is_empty() {
         return Err(Failure::new(format!("schemathesis found what stands above in: {}", failed.join(", "))));
@@ -70,6 +63,35 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
         return Ok(());
     }
     Err(Failure::new(format!("the service logged errors:\n{}", broken.join("\n"))))
+}
+
+/// Tries services side by side: one run of schemathesis keeps one core busy. What each said stands together. The names of those in which it found something.
+fn try_all<'service>(
+    tool: &Path,
+    service: &Service,
+    chosen: impl Iterator<Item = &'service (&'static str, &'static str, &'static str)>,
+    options: &Options,
+) -> Outcome<Vec<&'static str>> {
+    let runs: Vec<_> = chosen
+        .map(|(name, prefix, below)| {
+            let log = service.programs.folder().join(format!("schemathesis-{name}.log"));
+            let file = fs::File::create(&log).context(|| format!("create {}", log.display()))?;
+            let errors = file.try_clone().context(|| format!("write {}", log.display()))?;
+            let mut command = schemathesis(tool, service, (prefix, below), options);
+            let started = command.stdout(file).stderr(errors).spawn();
+            Ok((*name, log, started.context(|| format!("start schemathesis for {name}"))?))
+        })
+        .collect::<Outcome<_>>()?;
+    let mut failed = Vec::new();
+    for (name, log, mut run) in runs {
+        let status = run.wait().context(|| format!("wait for schemathesis for {name}"))?;
+        println!("\n-- {name}, {} examples per operation", options.examples());
+        print!("{}", fs::read_to_string(&log).context(|| format!("read {}", log.display()))?);
+        if !status.success() {
+            failed.push(name);
+        }
+    }
+    Ok(failed)
 }
 
 fn schemathesis(tool: &Path, service: &Service, (prefix, below): (&str, &str), options: &Options) -> Command {
