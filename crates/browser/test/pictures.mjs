@@ -1,15 +1,18 @@
-// Pictures of the drop-in to look at: `npm run pictures -- FOLDER`. Every width, scheme and way of seeing, in the states that shoppers meet. Nothing is compared: fonts differ from
-// machine to machine; what can be measured of a look is tested (access.test.mjs, cut-off.mjs).
+// Pictures of the drop-in to look at: `npm run pictures -- FOLDER`. Every width, scheme and way of seeing, in the states that shoppers meet; nothing of them is compared, since fonts
+// differ from machine to machine. `npm run pictures -- --accept [NAME...]` takes those anew, or all, that pictures.test.mjs compares.
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { executablePath, FLAGS } from "./browser.mjs";
 import { endPanel, fill, openShop, until, world } from "./harness.mjs";
+import { CASES, FOLDER, PICTURE_FLAGS, take } from "./kept-pictures.mjs";
 import { Mock, savedCard } from "./mock-server.mjs";
 
-const folder = process.argv[2];
-if (folder === undefined) throw new Error("name the folder: npm run pictures -- FOLDER");
+const [folder, ...names] = process.argv.slice(2);
+const unknown = names.filter((name) => !(name in CASES));
+if (folder === undefined || (folder !== "--accept" && names.length > 0)) throw new Error("name the folder: npm run pictures -- FOLDER, or npm run pictures -- --accept [NAME...]");
+if (unknown.length > 0) throw new Error(`no such picture: ${unknown}. There are ${Object.keys(CASES).join(", ")}`);
 const WIDTHS = [320, 390, 768, 1280];
 const LOOKS = { light: {}, dark: { dark: true }, forced: { context: { forcedColors: "active" } }, "forced-dark": { context: { forcedColors: "active", colorScheme: "dark" } }, still: { context: { reducedMotion: "reduce" } }, zoom: { zoom: 2 } };
 
@@ -40,10 +43,13 @@ const STATES = {
   },
 };
 
-mkdirSync(folder, { recursive: true });
-world.mock = await new Mock().start();
-world.browser = await chromium.launch({ executablePath, args: FLAGS });
-try {
+async function accept() {
+  mkdirSync(FOLDER, { recursive: true });
+  for (const name of names.length > 0 ? names : Object.keys(CASES)) writeFileSync(join(FOLDER, `${name}.png`), await take(CASES[name]));
+}
+
+async function takeAll() {
+  mkdirSync(folder, { recursive: true });
   for (const [look, { dark = false, zoom = 1, context = {} }] of Object.entries(LOOKS)) {
     for (const width of WIDTHS) {
       // Zoomed by the browser, a page has so much less room.
@@ -59,6 +65,12 @@ try {
       await kept.close();
     }
   }
+}
+
+world.mock = await new Mock().start();
+world.browser = await chromium.launch({ executablePath, args: folder === "--accept" ? PICTURE_FLAGS : FLAGS });
+try {
+  await (folder === "--accept" ? accept() : takeAll());
 } finally {
   await world.browser.close();
   world.mock.stop();
