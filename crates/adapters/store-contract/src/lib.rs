@@ -233,6 +233,7 @@ macro_rules! all_cases {
                 domains_are_the_merchants_own
             }
             processor_account {
+                rules_name_no_account_that_was_removed
                 an_account_is_set_replaced_and_removed
                 an_account_stays_who_it_is
                 an_account_with_open_orders_is_not_removed

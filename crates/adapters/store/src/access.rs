@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, ProcessorRouting, SealedSecret};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
@@ -16,9 +16,10 @@ use dropin_store_runtime::sql::{Id, Instant};
 use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::audit_log;
+use crate::processor_account;
 use crate::rows::{
     CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, methods_document,
-    permission_words, routing_stored,
+    permission_words, routing_restored, routing_stored,
 };
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
 use crate::screening_rules;
@@ -233,18 +234,27 @@ fn insert_user(connection: &mut AnyConnection, user: &ApiUser) -> Result<UserIns
     Ok(UserInserted::Done)
 }
 
+/// Locks a merchant against changes of its settings and accounts until the transaction ends; its rules of processors, or `None` when there is no such
+/// merchant.
+pub(crate) fn lock_routing(connection: &mut AnyConnection, id: Id) -> Result<Option<ProcessorRouting>, Fault> {
+    let row = merchant::table.find(id).select(merchant::processor_routing);
+    let locked: Option<Option<String>> = match connection {
+        AnyConnection::Postgres(connection) => row.for_no_key_update().first(connection).optional()?,
+        AnyConnection::Sqlite(connection) => row.first(connection).optional()?,
+    };
+    locked.map(|text| routing_restored(text.as_deref())).transpose()
+}
+
 fn set_merchant(
     connection: &mut AnyConnection,
     id: MerchantId,
     settings: &MerchantSettings,
 ) -> Result<AccountChanged, Fault> {
-    let row = merchant::table.find(Id(id.uuid())).select(merchant::id);
+    let key = Id(id.uuid());
     // Two who replace its lists at once come one after the other.
-    let locked: Option<Id> = match connection {
-        AnyConnection::Postgres(connection) => row.for_no_key_update().first(connection).optional()?,
-        AnyConnection::Sqlite(connection) => row.first(connection).optional()?,
-    };
-    let Some(key) = locked else { return Ok(AccountChanged::Missing) };
+    if lock_routing(connection, key)?.is_none() {
+        return Ok(AccountChanged::Missing);
+    }
     if settings.decided_on.is_some() && find_merchant(connection, key)? != settings.decided_on {
         return Ok(AccountChanged::Stale);
     }
@@ -275,6 +285,9 @@ fn set_merchant(
         diesel::update(merchant::table.find(key)).set(document).execute(connection)?;
     }
     if let Some(processors) = &settings.processors {
+        if !processor_account::may_begin(connection, key, &processors.accounts())? {
+            return Ok(AccountChanged::Stale);
+        }
         let routing = merchant::processor_routing.eq(routing_stored(processors));
         diesel::update(merchant::table.find(key)).set(routing).execute(connection)?;
     }

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
@@ -13,6 +15,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId};
 use dropin_store_runtime::worker_pool::TxOutcome;
 use dropin_store_runtime::{on_each, statement};
 
+use crate::access::lock_routing;
 use crate::audit_log;
 use crate::schema::{merchant, processor_account};
 use crate::store::Store;
@@ -121,6 +124,49 @@ fn find(connection: &mut AnyConnection, processor: &str) -> Result<Option<Accoun
     named.select(AccountRow::as_select()).first(connection).optional().in_table(TABLE)
 }
 
+/// Whether payments of the merchant may begin at each of these accounts.
+pub(crate) fn may_begin(
+    connection: &mut AnyConnection,
+    merchant: Id,
+    accounts: &BTreeSet<&ProcessorId>,
+) -> Result<bool, Fault> {
+    let names = accounts.iter().map(|id| id.as_str());
+    let there = processor_account::table
+        .filter(processor_account::merchant_id.eq(merchant))
+        .filter(processor_account::processor.eq_any(names))
+        .filter(processor_account::removed_at.is_null());
+    let found: Vec<String> = there.select(processor_account::processor).load(connection).in_table(TABLE)?;
+    Ok(accounts.iter().all(|id| found.iter().any(|name| name == id.as_str())))
+}
+
+fn remove(
+    connection: &mut AnyConnection,
+    merchant: MerchantId,
+    processor: &ProcessorId,
+    now: Timestamp,
+    audit: &NewAuditEntry,
+) -> Result<TxOutcome<ProcessorAccountRemoved>, Fault> {
+    let refused = |why| Ok(TxOutcome::Rollback(why));
+    let Some(routing) = lock_routing(connection, Id(merchant.uuid()))? else {
+        return refused(ProcessorAccountRemoved::Missing);
+    };
+    let kept = find(connection, processor.as_str())?;
+    let kept = kept.filter(|kept| kept.merchant_id.0 == merchant.uuid() && kept.removed_at.is_none());
+    let Some(kept) = kept else { return refused(ProcessorAccountRemoved::Missing) };
+    if routing.names(processor) {
+        return refused(ProcessorAccountRemoved::Named);
+    }
+    let uses = uses(connection, &kept)?;
+    if !uses.is_none() {
+        return refused(ProcessorAccountRemoved::InUse(uses));
+    }
+    diesel::update(processor_account::table.find(kept.id))
+        .set(processor_account::removed_at.eq(Some(Instant(now))))
+        .execute(connection)?;
+    audit_log::append(connection, audit)?;
+    Ok(TxOutcome::Commit(ProcessorAccountRemoved::Done))
+}
+
 fn put(
     connection: &mut AnyConnection,
     row: &AccountRow,
@@ -211,22 +257,8 @@ impl ProcessorAccountStore for Store {
         now: Timestamp,
         audit: NewAuditEntry,
     ) -> Result<ProcessorAccountRemoved, StoreError> {
-        let processor = processor.to_string();
-        self.write(move |connection| {
-            let kept = find(connection, &processor)?;
-            let kept = kept.filter(|kept| kept.merchant_id.0 == merchant.uuid() && kept.removed_at.is_none());
-            let Some(kept) = kept else { return Ok(TxOutcome::Rollback(ProcessorAccountRemoved::Missing)) };
-            let uses = uses(connection, &kept)?;
-            if !uses.is_none() {
-                return Ok(TxOutcome::Rollback(ProcessorAccountRemoved::InUse(uses)));
-            }
-            diesel::update(processor_account::table.find(kept.id))
-                .set(processor_account::removed_at.eq(Some(Instant(now))))
-                .execute(connection)?;
-            audit_log::append(connection, &audit)?;
-            Ok(TxOutcome::Commit(ProcessorAccountRemoved::Done))
-        })
-        .await
+        let processor = processor.clone();
+        self.write(move |connection| remove(connection, merchant, &processor, now, &audit)).await
     }
 
     async fn purge_processor_accounts(&self, removed_before: Timestamp) -> Result<u32, StoreError> {

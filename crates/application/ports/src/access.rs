@@ -153,7 +153,8 @@ pub trait AccessStore: Send + Sync {
     /// Every merchant, oldest first.
     async fn list_merchants(&self) -> Result<Vec<Merchant>, StoreError>;
 
-    /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant, [`AccountChanged::Stale`] when it is another than it was decided on.
+    /// Sets what is given; [`AccountChanged::Missing`] when there is no such merchant, [`AccountChanged::Stale`] when it is another than it was decided on,
+    /// or when its rules of processors name an account of its own that was removed meanwhile, or that it never had.
     async fn set_merchant(
         &self,
         id: MerchantId,

@@ -67,6 +67,8 @@ pub enum ProcessorAccountRemoved {
     Done,
     /// The merchant has none of this name, or it was removed before.
     Missing,
+    /// A rule of the merchant's names it: nothing was written.
+    Named,
     /// Something needs it: nothing was written.
     InUse(ProcessorAccountUse),
 }
@@ -97,7 +99,8 @@ pub trait ProcessorAccountStore: Send + Sync {
     /// [`StoreError`].
     async fn list_processor_accounts(&self, merchant: Option<MerchantId>) -> Result<Vec<ProcessorAccount>, StoreError>;
 
-    /// Takes an account away that nothing needs. Its key is kept until [`ProcessorAccountStore::purge_processor_accounts`], for what was about to begin.
+    /// Takes an account away that no rule of the merchant's names and nothing needs, which is checked where it is written: rules that name it are set before or
+    /// refused ([`AccessStore::set_merchant`](crate::AccessStore::set_merchant)). Its key is kept until [`ProcessorAccountStore::purge_processor_accounts`], for what was about to begin.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,5 +1,6 @@
 //! Which of a deployment's payment processors a payment goes to.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -227,6 +228,18 @@ impl ProcessorRouting {
             let processor = id.processor();
             all.iter().any(|profile| profile.id == processor && profile.takes(&payment))
         })
+    }
+
+    /// The accounts of the merchant's own that the rules name, each once.
+    ///
+    /// ```
+    /// use dropin_access::ProcessorRouting;
+    ///
+    /// let routing: ProcessorRouting = "stripe.acme,stripe methods=VISA\nstripe.acme".parse().unwrap();
+    /// assert_eq!(routing.accounts().iter().map(|id| id.as_str()).collect::<Vec<_>>(), ["stripe.acme"]);
+    /// ```
+    pub fn accounts(&self) -> BTreeSet<&ProcessorId> {
+        self.0.iter().flat_map(|rule| &rule.processors).filter(|id| id.is_account()).collect()
     }
 
     /// Whether a rule names this processor or account.

@@ -86,10 +86,8 @@ async fn accounts(cli: &Cli, store: &Store) -> Result<ProcessorAccounts, Failure
     let folder = cli.keys.folder(&cli.store.data);
     let key = MasterKey::open(&folder)?.ok_or(MasterKeyError::Elsewhere(folder))?;
     join_deployment(store, Some(&cli.mode), Some(key.id())).await?;
-    let store = Arc::new(store.clone());
     Ok(ProcessorAccounts {
-        store: store.clone(),
-        access: store,
+        store: Arc::new(store.clone()),
         secrets: Arc::new(key),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),

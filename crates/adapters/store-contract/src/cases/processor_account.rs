@@ -4,8 +4,8 @@ use dropin_access::SealedSecret;
 use dropin_kernel::{MerchantId, OpId, ProcessorId, Timestamp};
 use dropin_order::OpState;
 use dropin_ports::{
-    Applied, ProcessorAccount, ProcessorAccountPut, ProcessorAccountRemoved, ProcessorAccountUse, SealedKind,
-    SealedValue,
+    AccountChanged, Applied, MerchantSettings, ProcessorAccount, ProcessorAccountPut, ProcessorAccountRemoved,
+    ProcessorAccountUse, SealedKind, SealedValue,
 };
 
 use super::contract::opened;
@@ -137,6 +137,43 @@ pub async fn an_account_with_open_orders_is_not_removed(harness: Arc<Harness>) {
     assert_eq!(uses.contracts, 1, "{contract:?}");
     asked_of(&harness, "stripe");
     assert_eq!(remove(&harness, &ana, at(37)).await, ProcessorAccountRemoved::Done);
+}
+
+/// The merchant's rules are these from now on.
+async fn set_rules(harness: &Harness, merchant: MerchantId, rules: &str) -> AccountChanged {
+    let processors = Some(rules.parse().unwrap());
+    let settings = MerchantSettings { processors, ..MerchantSettings::default() };
+    harness.access.set_merchant(merchant, settings, audited()).await.unwrap()
+}
+
+pub async fn rules_name_no_account_that_was_removed(harness: Arc<Harness>) {
+    let (merchant, _) = harness.merchant().await;
+    let (other, _) = harness.merchant().await;
+    let ana = account(merchant.id, "stripe.ana", "acct_1");
+    let named = "stripe.ana,stripe methods=VISA";
+    assert_eq!(set_rules(&harness, merchant.id, named).await, AccountChanged::Stale, "it never had it");
+    put(&harness, &ana).await;
+    assert_eq!(set_rules(&harness, other.id, named).await, AccountChanged::Stale, "it is another merchant's");
+    assert_eq!(set_rules(&harness, merchant.id, named).await, AccountChanged::Done);
+    let entries = harness.count("audit_log", "TRUE");
+    assert_eq!(remove(&harness, &ana, at(2)).await, ProcessorAccountRemoved::Named);
+    assert_eq!(set_rules(&harness, merchant.id, "stripe.bo").await, AccountChanged::Stale);
+    assert_eq!(harness.count("audit_log", "TRUE"), entries, "what was refused is in no log");
+    // A removal and rules that name the account, at once: one of the two comes too late.
+    for round in 0..20 {
+        assert_eq!(set_rules(&harness, merchant.id, "").await, AccountChanged::Done);
+        put(&harness, &ana).await;
+        let (setter, remover, owner) = (harness.clone(), harness.clone(), merchant.id);
+        let removed = ana.clone();
+        let set = tokio::spawn(async move { set_rules(&setter, owner, named).await });
+        let remove = tokio::spawn(async move { remove(&remover, &removed, at(3)).await });
+        let outcome = (set.await.unwrap(), remove.await.unwrap());
+        let expected = match outcome.0 {
+            AccountChanged::Done => (AccountChanged::Done, ProcessorAccountRemoved::Named),
+            _ => (AccountChanged::Stale, ProcessorAccountRemoved::Done),
+        };
+        assert_eq!(outcome, expected, "round {round}");
+    }
 }
 
 pub async fn a_removed_account_is_deleted_once_nothing_needs_it(harness: Arc<Harness>) {

@@ -133,7 +133,7 @@ pub(crate) fn routing_stored(routing: &ProcessorRouting) -> Option<String> {
     (!routing.rules().is_empty()).then(|| routing.to_string())
 }
 
-fn routing_restored(text: Option<&str>) -> Result<ProcessorRouting, Fault> {
+pub(crate) fn routing_restored(text: Option<&str>) -> Result<ProcessorRouting, Fault> {
     let routing = text.map(|text| text.parse().map_err(|_invalid| missing("merchant", "processor_routing")));
     routing.transpose().map(Option::unwrap_or_default)
 }

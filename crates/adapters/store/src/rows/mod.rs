@@ -15,7 +15,7 @@ mod terms;
 
 pub(crate) use access::{
     CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, permission_words,
-    retiring, revision_restored, revision_stored, routing_stored, written,
+    retiring, revision_restored, revision_stored, routing_restored, routing_stored, written,
 };
 pub(crate) use billing::ProfileRow;
 pub(crate) use contract::ContractRow;

@@ -7,7 +7,7 @@ use dropin_access::{AuditAction, AuditSubjectKind};
 use dropin_kernel::uuid::Uuid;
 use dropin_kernel::{MerchantId, ProcessorId};
 use dropin_ports::{
-    AccessStore, Acting, AuditSubject, Clock, IdSource, KeyringError, ProcessorAccount, ProcessorAccountPut,
+    Acting, AuditSubject, Clock, IdSource, KeyringError, ProcessorAccount, ProcessorAccountPut,
     ProcessorAccountRemoved, ProcessorAccountStore, ProcessorAccountUse, Secrets, StoreError,
 };
 use zeroize::Zeroizing;
@@ -106,8 +106,6 @@ pub enum ProcessorAccountError {
 pub struct ProcessorAccounts {
     /// Where they are kept.
     pub store: Arc<dyn ProcessorAccountStore>,
-    /// Tells of merchants' rules.
-    pub access: Arc<dyn AccessStore>,
     /// Seals keys.
     pub secrets: Arc<dyn Secrets>,
     /// The time.
@@ -176,10 +174,6 @@ impl ProcessorAccounts {
     /// # Errors
     /// [`ProcessorAccountError`].
     pub async fn remove(&self, merchant: MerchantId, processor: &ProcessorId) -> Result<(), ProcessorAccountError> {
-        let found = self.access.find_merchant(merchant).await?.ok_or(ProcessorAccountError::NoMerchant)?;
-        if found.processors.names(processor) {
-            return Err(ProcessorAccountError::Named(processor.clone()));
-        }
         let before = self.list(merchant).await?.into_iter().find(|account| account.processor == *processor);
         let before = before.ok_or_else(|| ProcessorAccountError::Missing(processor.clone()))?;
         let entry = self.entry(&before, AuditAction::ProcessorAccountRemove);
@@ -187,6 +181,7 @@ impl ProcessorAccounts {
         match self.store.remove_processor_account(merchant, processor, self.clock.now(), entry).await? {
             ProcessorAccountRemoved::Done => Ok(()),
             ProcessorAccountRemoved::Missing => Err(ProcessorAccountError::Missing(processor.clone())),
+            ProcessorAccountRemoved::Named => Err(ProcessorAccountError::Named(processor.clone())),
             ProcessorAccountRemoved::InUse(uses) => Err(ProcessorAccountError::InUse(uses)),
         }
     }
