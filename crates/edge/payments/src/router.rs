@@ -165,9 +165,8 @@ impl Processor for ProcessorRouter {
     fn holder(&self, credential: StoredCredential) -> (Option<ProcessorId>, StoredCredential) {
         let named = credential.expose().split_once(NAME_END);
         let named = named.and_then(|(name, given)| Some((name.parse::<ProcessorId>().ok()?, given.parse().ok()?)));
-        // Of the only processor a colon is part of what it gives, unless the name of an account there stands before it.
-        let is_name =
-            |name: &ProcessorId| !self.others.is_empty() || (name.is_account() && name.processor() == self.main.id);
+        // Of the only processor a colon is part of what it gives, unless its own name or that of an account there stands before it.
+        let is_name = |name: &ProcessorId| !self.others.is_empty() || name.processor() == self.main.id;
         match named.filter(|(name, _given)| is_name(name)) {
             Some((name, given)) => (Some(name), given),
             None => (Some(self.main.id.clone()), credential),
@@ -283,5 +282,53 @@ impl MetricSource for ProcessorRouter {
             }
         }
         Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use dropin_boot::{ProcessorArgs, ProcessorKind, ProcessorLimitArgs, Secret};
+
+    use super::*;
+
+    fn named(id: &str) -> NamedProcessor {
+        let args = ProcessorArgs {
+            processor: ProcessorKind::Sandbox,
+            processor_url: Some("http://127.0.0.1:1".to_owned()),
+            processor_key_file: None,
+            processors: None,
+        };
+        let limits = ProcessorLimitArgs {
+            processor_payments: 8,
+            processor_questions: 8,
+            processor_merchant_share: 50,
+            processor_failures: 10,
+            processor_pause: 4,
+        };
+        let client = crate::start_client(&args, &limits, &Secret::new("a key".to_owned())).unwrap();
+        NamedProcessor { id: id.parse().unwrap(), client }
+    }
+
+    /// Also where it looks like the name of a processor, or of an account, with something behind it.
+    #[test]
+    fn what_a_processor_gives_is_told_from_the_name_before_it() {
+        let alone = ProcessorRouter::new(named("sandbox"), Vec::new());
+        let two = ProcessorRouter::new(named("sandbox"), vec![named("acquirer")]);
+        for (router, holders) in [
+            (&alone, &["sandbox", "sandbox.ana"][..]),
+            (&two, &["sandbox", "sandbox.ana", "acquirer", "acquirer.ana", "gone"]),
+        ] {
+            for holder in holders {
+                for given in
+                    ["crd_1", "tok:abc", ":", "a:", ":b", "sandbox:crd_1", "sandbox.ana:crd_1", "acquirer:cus_1/pm_1"]
+                {
+                    let given: StoredCredential = given.parse().unwrap();
+                    let stored = router.named(&named(holder), &given).unwrap();
+                    let found = router.holder(stored);
+                    assert_eq!(found.0.as_ref().map(ProcessorId::as_str), Some(*holder), "{}", given.expose());
+                    assert_eq!(found.1.expose(), given.expose());
+                }
+            }
+        }
     }
 }
