@@ -134,7 +134,11 @@ fn operation(body: &[u8], key: OpId, kind: OpKind) -> ProcessorReply {
     let read = match message.outcome.as_str() {
         "APPROVED" => approved(&message, kind),
         "DECLINED" => Ok(ProcessorReply::Declined {
-            reason: message.reason.as_deref().map_or(DeclineReason::Generic, decline_reason),
+            reason: match message.reason.as_deref() {
+                // A void is refused with the same word.
+                Some("ALREADY_CAPTURED") if kind == OpKind::Capture => DeclineReason::AlreadyCaptured,
+                reason => reason.map_or(DeclineReason::Generic, decline_reason),
+            },
             retryable: message.retryable,
             credential: credential_reply::decline(
                 message.card_summary.as_ref(),

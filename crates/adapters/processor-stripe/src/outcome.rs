@@ -215,19 +215,22 @@ pub(crate) fn of_capture(intent: &Intent, authorization: OpId, key: OpId) -> Kno
     }
     match intent.status.as_str() {
         "requires_capture" => Known::Nothing,
-        "succeeded" if intent.metadata.get(CAPTURE).and_then(|text| text.parse().ok()) == Some(key) => {
-            match amount_of(intent, intent.amount_received) {
+        "succeeded" => match intent.metadata.get(CAPTURE).and_then(|text| text.parse::<OpId>().ok()) {
+            Some(captured) if captured == key => match amount_of(intent, intent.amount_received) {
                 Some(amount) => done(Some(amount)).into(),
                 None => Known::Senseless("captured, but the amount makes no sense"),
-            }
-        }
+            },
+            Some(_other) => declined(DeclineReason::AlreadyCaptured).into(),
+            // By hand, or with its authorization.
+            None => declined(DeclineReason::Generic).into(),
+        },
         "processing" => ProcessorReply::Pending(Waiting::Processor).into(),
         "canceled" => match cancelled(intent) {
             ProcessorReply::Abandoned => declined(DeclineReason::Voided),
             reply => reply,
         }
         .into(),
-        // Captured under another key, or there is nothing to capture.
+        // There is nothing to capture.
         _ => declined(DeclineReason::Generic).into(),
     }
 }

@@ -177,6 +177,7 @@ impl DeclineCategory {
             | DeclineReason::Expired
             | DeclineReason::Voided
             | DeclineReason::NeverSent
+            | DeclineReason::AlreadyCaptured
             | DeclineReason::Blocked => None,
         }
     }

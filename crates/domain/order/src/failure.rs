@@ -105,7 +105,7 @@ impl From<DeclineReason> for FailureReason {
     fn from(reason: DeclineReason) -> Self {
         match reason {
             // The merchant hears of a block by the attempt's Screening; a code of its own would tell whoever sees it more.
-            DeclineReason::Generic | DeclineReason::Blocked => Self::Declined,
+            DeclineReason::Generic | DeclineReason::AlreadyCaptured | DeclineReason::Blocked => Self::Declined,
             DeclineReason::InsufficientFunds => Self::InsufficientFunds,
             DeclineReason::InvalidCard => Self::InvalidCard,
             DeclineReason::DoNotTryAgain => Self::CardRefused,

@@ -100,6 +100,8 @@ coded_enum! {
         Voided = "VOIDED",
         /// The processor was never reached, or was told to refuse the key for ever.
         NeverSent = "NEVER_SENT",
+        /// A capture was made before, under another key: the money is taken.
+        AlreadyCaptured = "ALREADY_CAPTURED",
         /// Screening blocked it: nobody was asked.
         Blocked = "BLOCKED",
     }

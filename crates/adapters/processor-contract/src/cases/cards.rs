@@ -24,8 +24,11 @@ pub async fn a_part_is_captured_and_the_rest_released(harness: &dyn ProcessorHar
     let asked = authorized(harness, 10_00).await;
     let reply = harness.processor().capture(asked.capture(4_00)).await;
     assert_eq!(approved(&reply).map(|(amount, _)| amount), Some(eur(4_00)), "{reply:?}");
-    let again = harness.processor().capture(asked.capture(1_00)).await;
-    assert!(declined(&again).is_some(), "the rest is released: {again:?}");
+    let again = asked.capture(1_00);
+    let reply = harness.processor().capture(again.clone()).await;
+    assert_eq!(declined(&reply), Some(DeclineReason::AlreadyCaptured), "the rest is released: {reply:?}");
+    let status = known(harness.processor().status(asked.query_of(again.key, OpKind::Capture)).await);
+    assert_eq!(declined(&status), Some(DeclineReason::AlreadyCaptured), "{status:?}");
     let beyond = harness.processor().refund(asked.refund(4_01)).await;
     assert!(matches!(beyond, ProcessorReply::Declined { retryable: false, .. }), "{beyond:?}");
     let all = harness.processor().refund(asked.refund(4_00)).await;

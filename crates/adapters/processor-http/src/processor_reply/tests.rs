@@ -196,6 +196,9 @@ fn every_reason_has_its_word_here() {
         let declined = ProcessorReply::Declined { reason: expected, retryable: true, credential: None };
         assert_eq!(means("AUTHORIZE", "DECLINED", json!({"Reason": reason, "Retryable": true})), declined, "{reason}");
     }
+    let captured =
+        ProcessorReply::Declined { reason: DeclineReason::AlreadyCaptured, retryable: false, credential: None };
+    assert_eq!(means("CAPTURE", "DECLINED", json!({"Reason": "ALREADY_CAPTURED"})), captured);
     let silent = ProcessorReply::Declined { reason: DeclineReason::Generic, retryable: false, credential: None };
     assert_eq!(means("CAPTURE", "DECLINED", json!({})), silent);
 }

@@ -10,8 +10,8 @@ use dropin_access::AuditAction;
 use dropin_kernel::{MerchantId, OpId, OrderId, ProcessorId, RefundId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{
-    CapturePlan, CaptureRefused, NewOrder, OpKind, OpState, Operation, Order, OrderState, OrderTrigger, Refund,
-    RefundState,
+    CapturePlan, CaptureRefused, DeclineReason, NewOrder, OpKind, OpState, Operation, Order, OrderState, OrderTrigger,
+    Refund, RefundState,
 };
 use dropin_ports::{
     AccessStore, Acting, AuditStore, AuthorizationPrepared, ChangeOrder, NewHistoryEntry, OperationQuery, OrderChanged,
@@ -331,6 +331,11 @@ impl RecordImport {
             if self.payments.store.find_payment(missing.operation).await?.is_some() {
                 return Ok(());
             }
+            let open = self.open_capture(&order).await?.filter(|_| missing.kind == OpKind::Capture);
+            if let Some(open) = open {
+                self.replace_capture(&order, &open, missing.operation, &amount, by).await?;
+                continue;
+            }
             let change = match missing.kind {
                 OpKind::Capture => self.capture(&order, &authorization, missing.operation, &amount, by)?,
                 OpKind::Refund => self.refund(&order, &authorization, missing, &amount, by)?,
@@ -373,6 +378,42 @@ impl RecordImport {
         let policy = DecisionPolicy { capture_key: Some(key), ..DecisionPolicy::of(Asker::Nobody) };
         let entry = self.payments.order_entry(by, AuditAction::OrderImport, order);
         self.payments.poll_as(authorization.id, policy, Some(entry)).await?;
+        Ok(())
+    }
+
+    /// The capture of an Order whose outcome is open.
+    async fn open_capture(&self, order: &Order) -> Result<Option<Operation>, StoreError> {
+        if order.amounts.capture_pending().is_zero() {
+            return Ok(None);
+        }
+        let operations = self.payments.store.list_operations(order.id).await?;
+        Ok(operations.into_iter().find(|one| one.kind == OpKind::Capture && one.state.is_open()))
+    }
+
+    /// Ends a capture that is open here for one that the processor made: an authorization is captured once, so it never makes the open one. That of the
+    /// same amount goes on under the key under which it was made. Of another amount, the Order may be captured again, and is by the next round.
+    async fn replace_capture(
+        &self,
+        order: &Order,
+        open: &Operation,
+        key: OpId,
+        amount: &Amount,
+        by: &Acting,
+    ) -> Result<(), ImportRefused> {
+        let made = Operation { id: key, amount: *amount, ..open.clone() };
+        if self.approved(question(order.merchant_id, &made)).await? != *amount {
+            return Err(ImportRefused::NothingHeld);
+        }
+        let policy = if open.amount == *amount {
+            DecisionPolicy { capture_key: Some(key), ..DecisionPolicy::of(Asker::Nobody) }
+        } else if order.state == OrderState::PaymentAuthorized && order.capture_due().is_none() {
+            DecisionPolicy::of(Asker::Waiting)
+        } else {
+            return Err(ImportRefused::InFlight);
+        };
+        let entry = self.payments.order_entry(by, AuditAction::OrderImport, order);
+        let refused = ProcessorReply::Declined { reason: DeclineReason::NeverSent, retryable: true, credential: None };
+        self.payments.conclude_from(open.id, None, refused, policy, Some(entry)).await?;
         Ok(())
     }
 

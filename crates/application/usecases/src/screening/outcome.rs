@@ -69,7 +69,7 @@ impl ScreenedPayment {
                 DeclineReason::CancelledByShopper | DeclineReason::PageClosed | DeclineReason::Expired => {
                     asks.then_some(PaymentTryOutcome::Declined)
                 }
-                DeclineReason::Voided | DeclineReason::NeverSent => None,
+                DeclineReason::Voided | DeclineReason::NeverSent | DeclineReason::AlreadyCaptured => None,
             },
             ProcessorReply::Pending(Waiting::Shopper { .. }) => asks.then_some(PaymentTryOutcome::Challenged),
             ProcessorReply::Pending(_)

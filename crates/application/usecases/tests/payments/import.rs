@@ -1,18 +1,19 @@
 //! What a processor has and is not here is taken up: it leads to what it would have led to, and asks for no money.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OpId, OrderId, Timestamp};
-use dropin_order::{OpKind, OrderState};
+use dropin_order::{DeclineReason, OpKind, OpState, OrderState};
 use dropin_ports::{
     Acting, Actor, OrderName, PaymentStore, ProcessorRecord, ProcessorRecordPage, ProcessorRecords,
-    ProcessorRecordsUnavailable, RecordList, RecordSpan, RecordedMoney, StatusReply,
+    ProcessorRecordsUnavailable, ProcessorReply, RecordList, RecordSpan, RecordedMoney, StatusReply,
 };
 use dropin_store_contract::fresh;
 use dropin_usecases::payments::{ImportRefused, MissingName, MissingNames, MissingRecord, RecordImport};
 
-use crate::script::{approved, declined, unclear};
+use crate::script::{Gate, approved, declined, unclear};
 use crate::world::{World, usd};
 
 #[derive(Default)]
@@ -312,4 +313,67 @@ async fn a_capture_that_follows_by_itself_is_taken_up_under_its_own_key() {
     assert_eq!(take_up(&missing).await, Ok(OrderState::Processed));
     assert_eq!(script.asked(OpKind::Capture), [], "only asked about");
     assert_eq!(world.order(id).await.amounts.captured(), &usd(1_000));
+}
+
+const ALREADY_CAPTURED: ProcessorReply =
+    ProcessorReply::Declined { reason: DeclineReason::AlreadyCaptured, retryable: false, credential: None };
+
+/// The capture that is asked for under a new key, before the one that was made is taken up, is refused. It is no failure, and gives way.
+#[tokio::test]
+async fn a_capture_that_a_settler_has_asked_for_gives_way_to_the_one_that_was_made() {
+    let scene = Scene::new().await;
+    let (world, script) = (&scene.world, &scene.world.script);
+    script.say(OpKind::Authorize, unclear());
+    let (id, _told) = world.checkout("PAYPAL", true).await;
+    // A settler learns the authorization, and asks for the capture that follows: its call is on its way.
+    script.know(approved(&usd(1_000)));
+    script.say(OpKind::Capture, ALREADY_CAPTURED);
+    let gate = Arc::new(Gate::default());
+    *script.gate.lock().unwrap() = Some(gate.clone());
+    let settler = world.settle_after(Duration::from_secs(60));
+    let import = async {
+        gate.arrived.notified().await;
+        let record = ProcessorRecord {
+            order: Some(id),
+            ..scene.payment(RecordedMoney::Captured(usd(1_000)), Some(OpId::new(fresh())))
+        };
+        let key = record.capture.unwrap();
+        let missing = MissingRecord { kind: OpKind::Capture, operation: key, record };
+        script.know_status(StatusReply::Absent);
+        let refused = scene.take_up(&missing, &MissingNames::default()).await;
+        assert_eq!(refused, Err(ImportRefused::NothingHeld), "only what the processor says that it did");
+        // Before it is written down, and after.
+        (0..2).for_each(|_| script.know(approved(&usd(1_000))));
+        assert_eq!(scene.take_up(&missing, &MissingNames::default()).await, Ok(OrderState::Processed));
+        gate.open.notify_one();
+        key
+    };
+    let (_settled, key) = tokio::join!(settler, import);
+    let asked = script.asked(OpKind::Capture);
+    let [given_way] = asked[..] else { panic!("one was asked for: {asked:?}") };
+    let state = async |key| world.store.find_payment(key).await.unwrap().unwrap().operation.state;
+    assert_eq!((state(given_way).await, state(key).await), (OpState::Declined, OpState::Approved));
+    let order = world.order(id).await;
+    assert_eq!((order.state, order.amounts.captured()), (OrderState::Processed, &usd(1_000)));
+    assert_eq!(world.events().await, ["ORDER_AUTHORIZED", "ORDER_PROCESSED"]);
+}
+
+#[tokio::test]
+async fn a_refused_capture_waits_until_the_one_of_another_amount_is_taken_up() {
+    let scene = Scene::new().await;
+    let (world, script) = (&scene.world, &scene.world.script);
+    let id = world.authorized().await;
+    script.say(OpKind::Capture, ALREADY_CAPTURED);
+    world.capture(id, None).await.unwrap();
+    let [asked] = script.asked(OpKind::Capture)[..] else { panic!("one was asked for") };
+    let state = async |key| world.store.find_payment(key).await.unwrap().unwrap().operation.state;
+    assert_eq!((world.state(id).await, state(asked).await), ("PAYMENT_AUTHORIZED", OpState::Unknown));
+    let record = ProcessorRecord { order: Some(id), ..scene.payment(RecordedMoney::Captured(usd(600)), None) };
+    let key = OpId::new(fresh());
+    let missing = MissingRecord { kind: OpKind::Capture, operation: key, record };
+    (0..3).for_each(|_| script.know(approved(&usd(600))));
+    assert_eq!(scene.take_up(&missing, &MissingNames::default()).await, Ok(OrderState::Processed));
+    assert_eq!((state(asked).await, state(key).await), (OpState::Declined, OpState::Approved));
+    assert_eq!(world.order(id).await.amounts.captured(), &usd(600));
+    assert_eq!(script.asked(OpKind::Capture), [asked], "nothing was asked for again");
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dropin_order::{OpState, OrderState};
+use dropin_order::{DeclineReason, OpState, OrderState};
 use dropin_ports::{ProcessorReply, StoreError};
 
 use super::super::{Asker, corrupt};
@@ -21,6 +21,15 @@ pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorReply, policy: Dec
             }
             Approved::Differs => draft.differs()?,
         },
+        // By a program whose books are lost: what it took is taken up under its key, and this one gives way to it.
+        ProcessorReply::Declined { reason: DeclineReason::AlreadyCaptured, .. } => {
+            let (operation, order) = (draft.payment.operation.id.to_string(), draft.payment.order.id.to_string());
+            log::error!(
+                operation = operation.as_str(), order = order.as_str();
+                "the payment was captured under a key that is not here: take that capture up with `dropin ledger import`"
+            );
+            draft.poll_later(OpState::Unknown);
+        }
         ProcessorReply::Declined { retryable, .. } => {
             draft.settlement.state = OpState::Declined;
             refused(draft, *retryable, policy)?;
@@ -43,7 +52,7 @@ fn refused(draft: &mut Draft<'_>, retryable: bool, policy: DecisionPolicy) -> Re
     // Nobody hears of this refusal, or somebody was promised that it would be captured: so it must not be the end.
     let owed =
         policy.asker == Asker::Nobody || order.capture_due().is_some() || order.state == OrderState::CommitAccepted;
-    if retryable && owed && !order.has_lapsed(now) {
+    if retryable && owed && (policy.capture_key.is_some() || !order.has_lapsed(now)) {
         draft.again_later(Duration::ZERO);
         return Ok(());
     }

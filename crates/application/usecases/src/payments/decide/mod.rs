@@ -38,7 +38,7 @@ pub(super) struct DecisionPolicy {
     pub(super) accept: bool,
     /// The processor was asked to close the hosted page.
     pub(super) closing: bool,
-    /// The key under which the capture that follows was asked for before, by a program whose books are lost; `None` for a new one.
+    /// The key under which the capture that follows, or that is refused under another key, was asked for before, by a program whose books are lost; `None` for a new one.
     pub(super) capture_key: Option<OpId>,
 }
 
@@ -142,11 +142,12 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The same thing is asked again later under a new key: the reservation stays.
+    /// The same thing is asked again later under a new key, or under the one under which it was made: the reservation stays.
     fn again_later(&mut self, at_least: Duration) {
         let operation = &self.payment.operation;
         let pause = FIRST_RETRY.saturating_mul(1 << operation.refusals().min(16)).min(LONGEST_RETRY).max(at_least);
         let due_at = self.settlement.now.plus(pause);
-        self.settlement.follow_up = Some(operation.again(self.with.op_id(), self.settlement.now, due_at));
+        let key = self.policy.capture_key.unwrap_or_else(|| self.with.op_id());
+        self.settlement.follow_up = Some(operation.again(key, self.settlement.now, due_at));
     }
 }
