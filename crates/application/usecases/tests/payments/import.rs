@@ -78,7 +78,7 @@ impl Scene {
     }
 
     async fn missing(&self) -> Vec<MissingRecord> {
-        let (from, until) = (Timestamp::from_micros(0), self.world.now().plus(std::time::Duration::from_secs(1)));
+        let (from, until) = (Timestamp::from_micros(0), self.world.now().plus(Duration::from_secs(1)));
         self.import.find_missing(RecordSpan { from, until }).await.unwrap()
     }
 
@@ -227,7 +227,7 @@ async fn nothing_is_written_down_that_the_processor_does_not_say_it_did() {
 #[tokio::test]
 async fn a_capture_is_found_of_a_payment_that_began_before_the_span() {
     let scene = Scene::new().await;
-    let day = std::time::Duration::from_secs(24 * 60 * 60);
+    let day = Duration::from_secs(24 * 60 * 60);
     let now = scene.world.now();
     for (days, capture) in [(30, true), (32, true), (30, false)] {
         let payment = scene.payment(RecordedMoney::Captured(usd(600)), capture.then(|| OpId::new(fresh())));
@@ -248,7 +248,7 @@ async fn what_was_captured_in_time_is_taken_up_late() {
     let operation = reserved.operation.unwrap();
     let missing = MissingRecord { kind: OpKind::Authorize, operation, record: reserved.clone() };
     assert_eq!(scene.take_up(&missing, &MissingNames::default()).await, Ok(OrderState::PaymentAuthorized));
-    scene.world.advance(std::time::Duration::from_secs(60 * 24 * 60 * 60));
+    scene.world.advance(Duration::from_secs(60 * 24 * 60 * 60));
     let record = ProcessorRecord { money: RecordedMoney::Captured(usd(600)), ..reserved };
     let missing = MissingRecord { kind: OpKind::Capture, operation: OpId::new(fresh()), record };
     (0..2).for_each(|_| scene.world.script.know(approved(&usd(600))));
