@@ -7,7 +7,7 @@ use dropin_ports::{ProcessorReply, StoreError};
 
 use super::super::{Asker, corrupt};
 use super::draft::Draft;
-use super::{Approved, DecisionPolicy};
+use super::{Approved, DecisionPolicy, OVERDUE_PAUSE};
 
 pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorReply, policy: DecisionPolicy) -> Result<(), StoreError> {
     let asked = &draft.payment.operation.amount;
@@ -28,7 +28,8 @@ pub(super) fn decide(draft: &mut Draft<'_>, answer: &ProcessorReply, policy: Dec
                 operation = operation.as_str(), order = order.as_str();
                 "the payment was captured under a key that is not here: take that capture up with `dropin ledger import`"
             );
-            draft.poll_later(OpState::Unknown);
+            draft.settlement.state = OpState::Unknown;
+            draft.settlement.due_at = draft.settlement.now.plus(OVERDUE_PAUSE);
         }
         ProcessorReply::Declined { retryable, .. } => {
             draft.settlement.state = OpState::Declined;
