@@ -59,8 +59,8 @@ impl Preparation {
         let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id)
             && key_use.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
         let stored = checkout.as_ref().is_none_or(order::is_json);
-        let alone = contract.is_none() && audit.is_none();
-        let eligible = pays && asks && own && stored && is_fresh(order) && alone;
+        let bare = contract.is_none() && audit.is_none();
+        let eligible = pays && asks && own && stored && is_fresh(order) && bare;
         eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0 })
     }
 }
@@ -111,6 +111,28 @@ fn is_fresh(order: &Order) -> bool {
         && (contract_id.is_none() && card.is_none() && last_four.is_none())
 }
 
+/// Takes the reference of a checkout; what came of the whole when it is taken already.
+fn take_reference(
+    connection: &mut AnyConnection,
+    prepare: &PrepareAuthorization,
+) -> Result<Option<TxOutcome<AuthorizationPrepared>>, Fault> {
+    Ok(match take_checkout_reference(connection, &prepare.order)? {
+        Reference::Taken => None,
+        // All of it is written at once, so all of it is there: by a statement whose answer got lost.
+        Reference::Own if prepare.stash.is_none() => Some(TxOutcome::Commit(AuthorizationPrepared::Done(None))),
+        Reference::Own => {
+            return Err(Fault::Refused("the checkout is written, and its card went with that".to_owned()));
+        }
+        // A request that is repeated finds its own reference: then the key tells so.
+        Reference::Foreign => {
+            Some(TxOutcome::Rollback(match idempotency::is_key_used(connection, prepare.key_use.as_ref())? {
+                true => AuthorizationPrepared::KeyTaken,
+                false => AuthorizationPrepared::DuplicateReference,
+            }))
+        }
+    })
+}
+
 /// The reference before the key, as everywhere, so that two never wait for each other; the stash entry last, since any number may ask for it.
 fn prepare(
     connection: &mut AnyConnection,
@@ -120,24 +142,10 @@ fn prepare(
     if order.session_id != session.as_ref().map(|change| change.next.id) {
         return Err(Fault::Refused("an Order is made with its own Session, or without any".to_owned()));
     }
-    if session.is_none() {
-        match take_checkout_reference(connection, order)? {
-            Reference::Taken => {}
-            // All of it is written at once, so all of it is there: by a statement whose answer got lost.
-            Reference::Own if prepare.stash.is_none() => {
-                return Ok(TxOutcome::Commit(AuthorizationPrepared::Done(None)));
-            }
-            Reference::Own => {
-                return Err(Fault::Refused("the checkout is written, and its card went with that".to_owned()));
-            }
-            Reference::Foreign => {
-                // A request that is repeated finds its own reference: then the key tells so.
-                let used = idempotency::is_key_used(connection, key_use.as_ref())?;
-                let found =
-                    if used { AuthorizationPrepared::KeyTaken } else { AuthorizationPrepared::DuplicateReference };
-                return Ok(TxOutcome::Rollback(found));
-            }
-        }
+    if session.is_none()
+        && let Some(found) = take_reference(connection, prepare)?
+    {
+        return Ok(found);
     }
     // The Session before the contract: who comes too late must not hold the contract while it waits for the winner's Order, whose settlement takes the
     // contract last.

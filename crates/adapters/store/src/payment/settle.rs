@@ -85,11 +85,11 @@ impl Settling {
             && events.iter().all(|event| event.merchant_id == *merchant_id)
             && refund.as_ref().is_none_or(|refund| refund.order_id == *id)
             && events.windows(2).all(|pair| pair[0].payment_id == pair[1].payment_id);
-        let alone = contract.is_none()
+        let bare = contract.is_none()
             && new_refund.is_none()
             && audit.is_none()
             && follow_up.as_ref().is_none_or(|next| next.refund.is_none());
-        (plain && counts_on && own && alone).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
+        (plain && counts_on && own && bare).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
     }
 }
 
