@@ -12,6 +12,7 @@ use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, S
 use dropin_store_runtime::{on_each, statement};
 
 use crate::rows::bank_document;
+use crate::schema::purchase_order;
 
 statement! {
     /// A new Order.
@@ -141,6 +142,16 @@ pub(super) fn insert(connection: &mut AnyConnection, order: &Order) -> Result<()
     };
     on_each!(connection, inner => insert.execute(inner))?;
     Ok(())
+}
+
+/// Whether the Session had an attempt of the Order's id before.
+pub(super) fn is_attempt_used(connection: &mut AnyConnection, order: &Order) -> Result<bool, Fault> {
+    let (Some(session), Some(attempt)) = (order.session_id, order.attempt_id) else { return Ok(false) };
+    let used = purchase_order::table
+        .filter(purchase_order::session_id.eq(Some(Id(session.uuid()))))
+        .filter(purchase_order::attempt_id.eq(Some(Id(attempt.uuid()))))
+        .select(purchase_order::id);
+    Ok(used.first::<Id>(connection).optional()?.is_some())
 }
 
 /// Writes a change of an Order; `false` when it changed since that was decided. What disputes hold of it is written by whoever changes the dispute.

@@ -147,12 +147,14 @@ fn prepare(
     {
         return Ok(found);
     }
-    // The Session before the contract: who comes too late must not hold the contract while it waits for the winner's Order, whose settlement takes the
-    // contract last.
-    if let (Some(change), Some(_)) = (session, &prepare.contract)
+    // The Session before contract and Order, as everywhere: the loser of a race waits here, and holds nothing that the winner needs.
+    if let Some(change) = session
         && !crate::session::lock(connection, change)?
     {
-        return Ok(TxOutcome::Rollback(AuthorizationPrepared::Stale));
+        return Ok(TxOutcome::Rollback(match order::is_attempt_used(connection, order)? {
+            true => AuthorizationPrepared::AttemptUsed,
+            false => AuthorizationPrepared::Stale,
+        }));
     }
     // The contract before the Order, which refers to it.
     if let Some(contract) = &prepare.contract
@@ -160,7 +162,7 @@ fn prepare(
     {
         return Ok(TxOutcome::Rollback(AuthorizationPrepared::Stale));
     }
-    // The Order before the Session, which will refer to it. The loser of a race finds the Order of the winner, or the Session changed.
+    // Before the Session is written, which will refer to it.
     match order::insert(connection, order) {
         Err(fault)
             if fault.breaks("purchase_order_attempt_key", "purchase_order.session_id, purchase_order.attempt_id") =>

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use dropin_kernel::{AttemptId, MerchantId, Timestamp};
+use dropin_contract::{Consent, Contract, ContractKind, ContractOrigin, NewContract};
+use dropin_kernel::{AttemptId, ContractId, MerchantId, Timestamp};
+use dropin_money::Currency;
 use dropin_order::OpState;
 use dropin_ports::{
-    AuthorizationPrepared, CheckoutRecord, Inserted, KeyUse, NewSession, PaymentStore, PrepareAuthorization,
-    ReplaceSession, ResponseStore, SessionStore, Settled, Settlement, StoreError,
+    AuthorizationPrepared, CheckoutRecord, ContractUse, Inserted, KeyUse, NewSession, PaymentStore,
+    PrepareAuthorization, ReplaceSession, ResponseStore, SessionStore, Settled, Settlement, StoreError,
 };
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
@@ -206,8 +208,8 @@ async fn replace(store: Store, session: Session, reference: String, now: Timesta
     assert!(replaced.is_ok(), "{replaced:?}");
 }
 
-/// Pays a Session as it is, unless it was replaced.
-async fn submit(store: Store, session: Session, now: Timestamp) {
+/// The payment of a Session as it is, ready to be written.
+fn submitting(session: &Session, now: Timestamp) -> PrepareAuthorization {
     let mut prepare = checkout(session.merchant_id, session.terms.merchant_reference.as_str(), now);
     let attempt = AttemptId::new(fresh());
     let order = prepare.order.clone().edited(|parts| {
@@ -217,8 +219,53 @@ async fn submit(store: Store, session: Session, now: Timestamp) {
     prepare.order = order.unwrap();
     let (change, _) = session.as_created().unwrap().submit(session.revision, prepare.order.id, attempt, now).unwrap();
     (prepare.session, prepare.checkout) = (Some(change), None);
-    let prepared = store.prepare_authorization(prepare).await;
+    prepare
+}
+
+/// Pays a Session as it is, unless it was replaced.
+async fn submit(store: Store, session: Session, now: Timestamp) {
+    let prepared = store.prepare_authorization(submitting(&session, now)).await;
     assert!(prepared.is_ok(), "{prepared:?}");
+}
+
+/// The same, which opens a contract.
+fn submitting_with_contract(session: &Session, now: Timestamp) -> PrepareAuthorization {
+    let mut prepare = submitting(session, now);
+    let new = NewContract {
+        id: ContractId::new(fresh()),
+        merchant_id: session.merchant_id,
+        kind: ContractKind::Recurring,
+        origin: ContractOrigin::Session { session: session.id, order: prepare.order.id },
+        payment_method: "VISA".to_owned(),
+        currency: Currency::Usd,
+        billing_profile_reference: Some(Text::restore("customer-7").unwrap()),
+        consent: Consent { text_version: "2026-11".parse().unwrap(), locale: "de_AT".parse().unwrap(), at: now },
+    };
+    let contract = Contract::open(new, now).unwrap();
+    prepare.order = prepare.order.with_contract(contract.id);
+    prepare.contract = Some(ContractUse::Opens(Box::new(contract)));
+    prepare
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_submits_of_a_session_one_with_a_contract_neither_waits_for_the_other_in_a_circle() {
+    let (database, store, _harness, merchant) = opened().await;
+    assert!(is_done(&store.prepare_authorization(keyed(merchant)).await));
+    let new = insertable(merchant);
+    assert_eq!(store.insert_session(new.clone()).await, Ok(Inserted::Done));
+    let now = new_key(merchant).at;
+    // The first holds the Session and waits to write its contract; then the second comes.
+    let holder = holder(&database, "LOCK TABLE contract IN SHARE ROW EXCLUSIVE MODE");
+    let raw = RawPostgres::open(&database.url());
+    let first = prepare(&store, &submitting_with_contract(&new.session, now));
+    wait_for(&raw, &format!("EXISTS ({STUCK})"));
+    let second = prepare(&store, &submitting(&new.session, now));
+    wait_for(&raw, &format!("2 = (SELECT count(*) FROM ({STUCK}) AS stuck)"));
+    holder.execute("ROLLBACK").unwrap();
+    let (first, second) = (first.await.unwrap(), second.await.unwrap());
+    assert!(is_done(&first), "{first:?}");
+    assert!(matches!(second, Ok(AuthorizationPrepared::Stale)), "{second:?}");
+    assert_no_deadlock(&database, &[store]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
