@@ -13,7 +13,7 @@ use crate::Harness;
 use crate::harness::{approval, capture, outcome};
 use crate::steps::{checkout, void};
 use crate::values::edit;
-use crate::values::{at, bank_details, fresh, minor, new_session, of_order, order_event, posting, terms};
+use crate::values::{at, audited, bank_details, fresh, minor, new_session, of_order, order_event, posting, terms};
 
 /// A change that no operation goes with.
 pub(super) fn changing(order: dropin_kernel::Change<Order>) -> ChangeOrder {
@@ -116,10 +116,19 @@ pub async fn every_member_of_an_order_comes_back(harness: Arc<Harness>) {
             .unwrap()
     }));
     shapes.push(order.clone());
-    for shape in shapes {
-        let change = shape.edited(|parts| parts.revision = order.revision).unwrap().touched();
+    let entries_before = harness.count("audit_log", "1 = 1");
+    // Each by a settlement, whose entry in the audit log is there too, and then by a change.
+    for (number, shape) in shapes.iter().chain(&shapes).enumerate() {
+        let change = shape.clone().edited(|parts| parts.revision = order.revision).unwrap().touched();
         order = change.next.clone();
-        assert_eq!(harness.payments.change_order(changing(change)).await, Ok(OrderChanged::Done));
+        if number < shapes.len() {
+            let mut settlement = outcome(operation, OpState::Pending, at(20));
+            (settlement.order, settlement.audit) = (Some(change), Some(audited()));
+            assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+            assert_eq!(harness.count("audit_log", "1 = 1"), entries_before + number + 1);
+        } else {
+            assert_eq!(harness.payments.change_order(changing(change)).await, Ok(OrderChanged::Done));
+        }
         assert_eq!(harness.find_order(merchant.id, order.id).await, Ok(Some(order.clone())));
         assert_eq!(harness.payments.find_order_anywhere(order.id).await, Ok(Some((order.clone(), None))));
     }

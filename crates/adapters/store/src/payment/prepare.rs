@@ -20,8 +20,8 @@ const OPEN_TRANSFER: &str = "purchase_order_open_transfer_key";
 /// An authorization to be prepared.
 pub(crate) struct Preparation(pub(crate) PrepareAuthorization);
 
-/// One that the batched statement can prepare: it begins the payment of a Session, or a server-to-server checkout. Anything else (a contract, a
-/// bank transfer, an entry of the audit log) runs in a transaction of its own.
+/// One that the batched statement can prepare: it begins the payment of a Session, or a server-to-server checkout. What opens or charges a
+/// contract runs in a transaction of its own.
 #[derive(Clone, Copy)]
 pub(crate) struct EligiblePreparation<'a> {
     /// Its index in the batch.
@@ -42,7 +42,7 @@ impl Preparation {
             now: _,
             history: _,
             key_use,
-            audit,
+            audit: _,
         } = &self.0;
         let pays = match session {
             Some(change) => {
@@ -55,12 +55,11 @@ impl Preparation {
             }
             None => order.session_id.is_none() && order.attempt_id.is_none(),
         };
-        let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id && operation.refund.is_none();
+        let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id;
         let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id)
             && key_use.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
         let stored = checkout.as_ref().is_none_or(order::is_json);
-        let bare = contract.is_none() && audit.is_none();
-        let eligible = pays && asks && own && stored && is_fresh(order) && bare;
+        let eligible = pays && asks && own && stored && is_fresh(order) && contract.is_none();
         eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0 })
     }
 }
@@ -84,18 +83,18 @@ fn is_fresh(order: &Order) -> bool {
         payment_method: _,
         created_at: _,
         updated_at: _,
-        expires_at,
-        page,
+        expires_at: _,
+        page: _,
         bank_details,
         voiding,
         capture_promised,
         return_url: _,
         failure,
-        transfer_reference,
-        transfer_page,
+        transfer_reference: _,
+        transfer_page: _,
         contract_id,
-        card,
-        last_four,
+        card: _,
+        last_four: _,
     } = &**order;
     let moved = [
         amounts.total_authorized(),
@@ -105,10 +104,8 @@ fn is_fresh(order: &Order) -> bool {
         amounts.refund_pending(),
     ];
     moved.iter().all(|amount| amount.is_zero())
-        && (expires_at.is_none() && page.is_none() && bank_details.is_none())
+        && (bank_details.is_none() && contract_id.is_none())
         && (voiding.is_none() && capture_promised.is_none() && failure.is_none())
-        && (transfer_reference.is_none() && transfer_page.is_none())
-        && (contract_id.is_none() && card.is_none() && last_four.is_none())
 }
 
 /// Takes the reference of a checkout; what came of the whole when it is taken already.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use diesel::PgConnection;
 use dropin_kernel::{Change, OpId};
-use dropin_order::{Channel, Order, OrderParts};
+use dropin_order::{Channel, Order};
 use dropin_ports::{Settled, Settlement};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
@@ -17,8 +17,8 @@ use crate::{append_only, audit_log, contract, idempotency, ledger, postgres};
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
 
-/// One that the batched statement can settle: it changes an Order, and perhaps its Session or a refund. Anything else (a contract, a refund that begins,
-/// an entry of the audit log) runs in a transaction of its own.
+/// One that the batched statement can settle: it changes an Order, and perhaps its Session or a refund. What changes a contract, or an operation alone, runs
+/// in a transaction of its own.
 #[derive(Clone, Copy)]
 pub(crate) struct EligibleSettlement<'a> {
     /// Its index in the batch.
@@ -39,57 +39,28 @@ impl Settling {
             contract,
             refund,
             new_refund,
-            follow_up,
+            follow_up: _,
             ledger,
             events,
             history: _,
             answer: _,
             now: _,
-            audit,
+            audit: _,
         } = &self.0;
         let order = order.as_ref()?;
-        let OrderParts {
-            id,
-            merchant_id,
-            session_id: _,
-            attempt_id: _,
-            merchant_reference: _,
-            revision: _,
-            state: _,
-            under_review: _,
-            shown: _,
-            total: _,
-            amounts: _,
-            auto_capture: _,
-            payment_method: _,
-            created_at: _,
-            updated_at: _,
-            expires_at: _,
-            page: _,
-            bank_details,
-            voiding,
-            capture_promised,
-            return_url: _,
-            failure: _,
-            transfer_reference: _,
-            transfer_page: _,
-            contract_id: _,
-            card: _,
-            last_four: _,
-        } = &*order.next;
-        let plain = bank_details.is_none() && voiding.is_none() && capture_promised.is_none();
+        let (id, merchant_id) = (&order.next.id, &order.next.merchant_id);
         let counts_on = order.next.revision == order.expected.next()
             && session.as_ref().is_none_or(|change| change.next.revision == change.expected.next());
         let own = session.as_ref().is_none_or(|change| change.next.merchant_id == *merchant_id)
             && ledger.iter().all(|posted| posted.order_id == *id)
             && events.iter().all(|event| event.merchant_id == *merchant_id)
-            && refund.as_ref().is_none_or(|refund| refund.order_id == *id)
+            && [refund, new_refund].into_iter().flatten().all(|refund| refund.order_id == *id)
             && events.windows(2).all(|pair| pair[0].payment_id == pair[1].payment_id);
-        let bare = contract.is_none()
-            && new_refund.is_none()
-            && audit.is_none()
-            && follow_up.as_ref().is_none_or(|next| next.refund.is_none());
-        (plain && counts_on && own && bare).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
+        (counts_on && own && contract.is_none()).then_some(EligibleSettlement {
+            batch_index,
+            settlement: &self.0,
+            order,
+        })
     }
 }
 

@@ -60,8 +60,9 @@ pub(crate) fn append_history(connection: &mut PgConnection, steps: &[NewHistoryE
 }
 
 rows! {
-    /// An entry of the audit log.
+    /// An entry of the audit log; `number` names the batched row that it belongs to.
     AuditEntries of AuditRow<'a> as "entry" {
+        number: i64 => BigInt,
         id: Id => SqlId,
         merchant_id: Option<Id> => Nullable<SqlId>,
         actor_kind: &'a str => Text,
@@ -91,14 +92,11 @@ statement_about! {
             step.state_before, step.state_after, step.happened_at FROM ?";
 }
 
-/// Appends steps to the history and an entry to the audit log.
-pub(crate) fn append_history_with_audit(
-    connection: &mut PgConnection,
-    steps: &[NewHistoryEntry],
-    entry: &NewAuditEntry,
-) -> Result<(), Fault> {
+/// Its row.
+pub(super) fn audit_row(number: i64, entry: &NewAuditEntry) -> Result<AuditRow<'_>, Fault> {
     let columns = EntryColumns::new(entry)?;
-    let row = AuditRow {
+    Ok(AuditRow {
+        number,
         id: columns.id,
         merchant_id: columns.merchant_id,
         actor_kind: columns.actor_kind,
@@ -111,9 +109,17 @@ pub(crate) fn append_history_with_audit(
         value_before: columns.before,
         value_after: columns.after,
         happened_at: columns.happened_at,
-    };
+    })
+}
+
+/// Appends steps to the history and an entry to the audit log.
+pub(crate) fn append_history_with_audit(
+    connection: &mut PgConnection,
+    steps: &[NewHistoryEntry],
+    entry: &NewAuditEntry,
+) -> Result<(), Fault> {
     let append = AppendHistoryWithAudit {
-        entries: std::iter::once(row).collect(),
+        entries: std::iter::once(audit_row(0, entry)?).collect(),
         steps: steps.iter().map(|one| step(0, one)).collect(),
     };
     append.execute(connection)?;

@@ -2,12 +2,13 @@ use std::collections::BTreeMap;
 
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
+use dropin_card::CardHash;
 use dropin_ports::{PrepareAuthorization, SealedCard};
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{rows, statement_about};
 
-use super::append_only::{Steps, step};
+use super::append_only::{AuditEntries, Steps, audit_row, step};
 use super::operation::{NewOperations, new_operation};
 use crate::payment::EligiblePreparation;
 use crate::rows::StateColumns;
@@ -37,6 +38,12 @@ rows! {
         created_at: Instant => SqlInstant,
         updated_at: Instant => SqlInstant,
         return_url: Option<&'a str> => Nullable<Text>,
+        expires_at: Option<Instant> => Nullable<SqlInstant>,
+        page: Option<&'a str> => Nullable<Text>,
+        transfer_reference: Option<&'a str> => Nullable<Text>,
+        transfer_page: Option<&'a str> => Nullable<Text>,
+        card_hash: Option<&'a [u8]> => Nullable<Binary>,
+        card_last_four: Option<String> => Nullable<Text>,
         checkout: Option<JsonDocument> => Nullable<SqlDocument>,
         operation_id: Id => SqlId,
         digest: Option<&'a [u8]> => Nullable<Binary>,
@@ -59,7 +66,7 @@ statement_about! {
     /// Everybody takes the reference first, then the Session, the Order, the key, and the stash entry last, which any number may ask for; references and
     /// keys in their own order, Sessions in that of their ids, and entries in that of their keys. Each part reads what the one before it returned, so that
     /// PostgreSQL keeps to that.
-    Prepare<'a> { input_rows: InputRows<'a>, operations: NewOperations<'a>, steps: Steps<'a>, }
+    Prepare<'a> { input_rows: InputRows<'a>, operations: NewOperations<'a>, steps: Steps<'a>, entries: AuditEntries<'a>, }
     "WITH input_row AS MATERIALIZED (SELECT * FROM ? \
     ), ready AS MATERIALIZED (SELECT * FROM input_row \
         WHERE input_row.expected IS NOT DISTINCT FROM (SELECT s.revision FROM session AS s \
@@ -84,9 +91,11 @@ statement_about! {
     ), begun AS ( \
         INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, currency, \
             total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
-            auto_capture, payment_method, created_at, updated_at, attempt_id, return_url) \
+            auto_capture, payment_method, created_at, updated_at, attempt_id, return_url, expires_at, page, transfer_reference, transfer_page, \
+            card_hash, card_last_four) \
         SELECT order_id, merchant_id, session_id, reference, revision, state, under_review, shown, currency, \
-            total, 0, 0, 0, 0, 0, auto_capture, payment_method, created_at, updated_at, attempt_id, return_url FROM paying RETURNING id \
+            total, 0, 0, 0, 0, 0, auto_capture, payment_method, created_at, updated_at, attempt_id, return_url, expires_at, page, \
+            transfer_reference, transfer_page, card_hash, card_last_four FROM paying RETURNING id \
     ), so_far AS MATERIALIZED (SELECT count(*) AS begun FROM begun \
     ), keyed AS ( \
         INSERT INTO answer (merchant_id, digest, fingerprint, operation_id, created_at, expires_at) \
@@ -103,9 +112,9 @@ statement_about! {
         INSERT INTO checkout (order_id, merchant_id, document) SELECT order_id, merchant_id, checkout FROM paying WHERE checkout IS NOT NULL \
     ), operations AS ( \
         INSERT INTO processor_op \
-            (id, order_id, kind, state, currency, amount_minor, authorization_id, processor_reference, processor_id, channel, epoch, tries, \
+            (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, processor_reference, processor_id, channel, epoch, tries, \
             due_at, created_at) \
-        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.reference, next.processor, \
+        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.refund_id, next.reference, next.processor, \
             next.channel, next.epoch, next.tries, next.due_at, next.created_at \
         FROM ? WHERE next.number = ANY ((SELECT array_agg(number) FROM paying)::bigint[]) \
     ), new_history AS ( \
@@ -114,6 +123,12 @@ statement_about! {
         SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
             step.state_before, step.state_after, step.happened_at \
         FROM ? WHERE step.number = ANY ((SELECT array_agg(number) FROM paying)::bigint[]) \
+    ), audited AS ( \
+        INSERT INTO audit_log (id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id, \
+            value_before, value_after, happened_at) \
+        SELECT entry.id, entry.merchant_id, entry.actor_kind, entry.actor_name, entry.address, entry.note, entry.action, \
+            entry.subject_kind, entry.subject_id, entry.value_before, entry.value_after, entry.happened_at \
+        FROM ? WHERE entry.number = ANY ((SELECT array_agg(number) FROM paying)::bigint[]) \
     ) SELECT paying.number, card.key_id, card.ciphertext FROM paying LEFT JOIN card ON card.number = paying.number \
     WHERE CASE WHEN (SELECT count(*) FROM card) = (SELECT count(stash_id) FROM paying) THEN TRUE ELSE dropin_again() IS NULL END";
     returns (BigInt, Nullable<Text>, Nullable<Binary>);
@@ -142,6 +157,9 @@ pub(crate) fn prepare(
         steps: numbered()
             .flat_map(|(number, one)| one.prepare.history.iter().map(move |one| step(number, one)))
             .collect(),
+        entries: numbered()
+            .filter_map(|(number, one)| Some(audit_row(number, one.prepare.audit.as_ref()?)))
+            .collect::<Result<_, _>>()?,
     };
     let written: Vec<(i64, Option<String>, Option<Vec<u8>>)> = prepare.load(connection)?;
     let mut cards: BTreeMap<i64, Option<SealedCard>> = written
@@ -176,6 +194,12 @@ fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
         created_at: Instant(order.created_at),
         updated_at: Instant(order.updated_at),
         return_url: order.return_url.as_deref(),
+        expires_at: order.expires_at.map(Instant),
+        page: order.page.as_deref(),
+        transfer_reference: order.transfer_reference.as_deref(),
+        transfer_page: order.transfer_page.as_deref(),
+        card_hash: order.card.as_ref().map(CardHash::as_bytes),
+        card_last_four: order.last_four.map(|four| four.to_string()),
         checkout: checkout.as_ref().map(|record| JsonDocument(record.document.clone())),
         operation_id: Id(operation.id.uuid()),
         digest: key_use.as_ref().map(|used| used.key.digest.as_slice()),

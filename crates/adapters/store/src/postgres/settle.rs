@@ -5,18 +5,18 @@ use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
 use dropin_kernel::Change;
 use dropin_money::Amount;
-use dropin_order::FailureReason;
+use dropin_order::{FailureReason, Refund, VoidCause};
 use dropin_ports::NewEvent;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::wake;
 use dropin_store_runtime::{rows, statement_about};
 
-use super::append_only::{Steps, step};
+use super::append_only::{AuditEntries, Steps, audit_row, step};
 use super::operation::{NewOperations, new_operation};
 use crate::ledger::{Postings, posting};
 use crate::payment::{EligibleSettlement, next_awaited};
-use crate::rows::StateColumns;
+use crate::rows::{StateColumns, bank_document};
 
 rows! {
     /// An operation's outcome, with what becomes of its Order, Session and refund, and of the key that waits for it; `number` names it in the other rows.
@@ -40,6 +40,9 @@ rows! {
         updated_at: Instant => SqlInstant,
         expires_at: Option<Instant> => Nullable<SqlInstant>,
         page: Option<&'a str> => Nullable<Text>,
+        bank_details: Option<JsonDocument> => Nullable<SqlDocument>,
+        voiding: Option<&'a str> => Nullable<Text>,
+        capture_promised: Option<i64> => Nullable<BigInt>,
         failure: Option<&'a str> => Nullable<Text>,
         card_hash: Option<&'a [u8]> => Nullable<Binary>,
         card_last_four: Option<String> => Nullable<Text>,
@@ -61,6 +64,7 @@ rows! {
         refund_minor: Option<i64> => Nullable<BigInt>,
         refund_settlement: Option<i64> => Nullable<BigInt>,
         refund_updated_at: Option<Instant> => Nullable<SqlInstant>,
+        new_refund: Option<&'a str> => Nullable<Text>,
         payment_id: Option<Id> => Nullable<SqlId>,
         event_count: i64 => BigInt,
         first_event_at: Option<Instant> => Nullable<SqlInstant>,
@@ -68,6 +72,25 @@ rows! {
         status: Option<i32> => Nullable<Integer>,
         etag: Option<&'a str> => Nullable<Text>,
         body: Option<&'a [u8]> => Nullable<Binary>,
+    }
+}
+
+rows! {
+    /// A refund that is begun.
+    NewRefunds of NewRefund<'a> as "beginning" {
+        number: i64 => BigInt,
+        id: Id => SqlId,
+        order_id: Id => SqlId,
+        merchant_id: Id => SqlId,
+        reference: &'a str => Text,
+        currency: &'a str => Text,
+        minor: i64 => BigInt,
+        description: Option<&'a str> => Nullable<Text>,
+        state: &'a str => Text,
+        created_at: Instant => SqlInstant,
+        updated_at: Instant => SqlInstant,
+        settlement_currency: Option<&'a str> => Nullable<Text>,
+        settlement: Option<i64> => Nullable<BigInt>,
     }
 }
 
@@ -95,9 +118,11 @@ statement_about! {
     /// `processor_op_due` instead of one by its key. Keys are found by a list and not by a join for the same reason: it would read all that wait.
     Settle<'a> {
         input_rows: InputRows<'a>,
+        new_refunds: NewRefunds<'a>,
         follow_ups: NewOperations<'a>,
         postings: Postings<'a>,
         steps: Steps<'a>,
+        entries: AuditEntries<'a>,
         events: Events<'a>,
     }
     "WITH input_row AS MATERIALIZED (SELECT * FROM ? \
@@ -110,6 +135,8 @@ statement_about! {
                 WHERE s.id = input_row.session_id AND s.merchant_id = input_row.merchant_id) \
             AND (input_row.refund_id IS NULL OR (SELECT r.state = 'IN_PROGRESS' AND r.order_id = input_row.order_id \
                 AND r.currency = input_row.refund_currency FROM refund AS r WHERE r.id = input_row.refund_id)) \
+            AND (input_row.new_refund IS NULL OR (SELECT TRUE FROM refund AS r \
+                WHERE r.order_id = input_row.order_id AND r.reference = input_row.new_refund) IS NULL) \
     ), closed AS ( \
         UPDATE processor_op AS op SET state = ready.operation_state, due_at = ready.look_at \
         FROM ready WHERE op.id = ready.operation_id \
@@ -120,7 +147,7 @@ statement_about! {
             capture_pending_minor = closed.capture_pending, refunded_minor = closed.refunded, \
             refund_pending_minor = closed.refund_pending, updated_at = closed.updated_at, expires_at = closed.expires_at, \
             page = closed.page, failure = closed.failure, card_hash = closed.card_hash, card_last_four = closed.card_last_four, \
-            bank_details = NULL, voiding = NULL, capture_promised_minor = NULL \
+            bank_details = closed.bank_details, voiding = closed.voiding, capture_promised_minor = closed.capture_promised \
         FROM closed WHERE o.id = closed.order_id AND o.merchant_id = closed.merchant_id AND o.revision = closed.expected \
         RETURNING closed.* \
     ), moved AS ( \
@@ -136,11 +163,17 @@ statement_about! {
         FROM changed WHERE r.id = changed.refund_id AND r.state = 'IN_PROGRESS' RETURNING changed.number \
     ), done AS MATERIALIZED (SELECT array_agg(number) AS numbers, (SELECT count(*) FROM moved) AS moved, \
             (SELECT count(*) FROM decided) AS decided FROM changed \
+    ), begun AS ( \
+        INSERT INTO refund (id, order_id, merchant_id, reference, currency, amount_minor, description, state, created_at, updated_at, \
+            settlement_currency, settlement_minor) \
+        SELECT beginning.id, beginning.order_id, beginning.merchant_id, beginning.reference, beginning.currency, beginning.minor, \
+            beginning.description, beginning.state, beginning.created_at, beginning.updated_at, beginning.settlement_currency, \
+            beginning.settlement FROM done, ? WHERE beginning.number = ANY (done.numbers) \
     ), followed AS ( \
         INSERT INTO processor_op \
-            (id, order_id, kind, state, currency, amount_minor, authorization_id, processor_reference, processor_id, channel, epoch, \
+            (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, processor_reference, processor_id, channel, epoch, \
             tries, due_at, created_at) \
-        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.reference, \
+        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.refund_id, next.reference, \
             next.processor, next.channel, next.epoch, next.tries, next.due_at, next.created_at FROM done, ? WHERE next.number = ANY (done.numbers) \
     ), posted AS ( \
         INSERT INTO ledger_posting (id, order_id, currency, shopper_minor, authorized_minor, captured_minor, refunded_minor, disputed_minor, \
@@ -153,6 +186,12 @@ statement_about! {
             (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
         SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
             step.state_before, step.state_after, step.happened_at FROM done, ? WHERE step.number = ANY (done.numbers) \
+    ), audited AS ( \
+        INSERT INTO audit_log (id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id, \
+            value_before, value_after, happened_at) \
+        SELECT entry.id, entry.merchant_id, entry.actor_kind, entry.actor_name, entry.address, entry.note, entry.action, \
+            entry.subject_kind, entry.subject_id, entry.value_before, entry.value_after, entry.happened_at \
+        FROM done, ? WHERE entry.number = ANY (done.numbers) \
     ), answered AS ( \
         UPDATE answer AS a SET (operation_id, status, etag, body) = ( \
             SELECT coalesce(ready.next_awaited, ready.operation_id), ready.status, ready.etag, ready.body \
@@ -195,7 +234,10 @@ pub(crate) fn settle(
     all.sort_unstable_by_key(|one| one.order.next.id);
     let numbered = || (1_i64..).zip(&all);
     let settle = Settle {
-        input_rows: numbered().map(|(number, one)| input_row(number, one)).collect(),
+        input_rows: numbered().map(|(number, one)| input_row(number, one)).collect::<Result<_, _>>()?,
+        new_refunds: numbered()
+            .filter_map(|(number, one)| Some(new_refund(number, one.settlement.new_refund.as_ref()?)))
+            .collect(),
         follow_ups: numbered()
             .filter_map(|(number, one)| Some(new_operation(number, one.settlement.follow_up.as_ref()?)))
             .collect::<Result<_, _>>()?,
@@ -205,6 +247,9 @@ pub(crate) fn settle(
         steps: numbered()
             .flat_map(|(number, one)| one.settlement.history.iter().map(move |one| step(number, one)))
             .collect(),
+        entries: numbered()
+            .filter_map(|(number, one)| Some(audit_row(number, one.settlement.audit.as_ref()?)))
+            .collect::<Result<_, _>>()?,
         events: numbered()
             .flat_map(|(number, one)| {
                 (1..).zip(&one.settlement.events).map(move |(ordinal, one)| event(number, ordinal, one))
@@ -220,12 +265,12 @@ pub(crate) fn settle(
     Ok(done().map(|one| one.batch_index).collect())
 }
 
-fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
+fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> Result<InputRow<'a>, Fault> {
     let EligibleSettlement { settlement, order: Change { next, expected }, .. } = *one;
     let (session, refund) = (settlement.session.as_ref(), settlement.refund.as_ref());
     let columns = session.map(|change| StateColumns::new(&change.next));
     let (first, answer) = (settlement.events.first(), settlement.answer.as_ref());
-    InputRow {
+    Ok(InputRow {
         number,
         operation_id: Id(settlement.operation.uuid()),
         operation_state: settlement.state.as_str(),
@@ -245,6 +290,9 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
         updated_at: Instant(next.updated_at),
         expires_at: next.expires_at.map(Instant),
         page: next.page.as_deref(),
+        bank_details: bank_document(next)?,
+        voiding: next.voiding.map(VoidCause::as_str),
+        capture_promised: next.capture_promised.as_ref().map(Amount::minor),
         failure: next.failure.map(FailureReason::as_str),
         card_hash: next.card.as_ref().map(CardHash::as_bytes),
         card_last_four: next.last_four.map(|four| four.to_string()),
@@ -266,6 +314,7 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
         refund_minor: refund.map(|refund| refund.amount.minor()),
         refund_settlement: refund.and_then(|refund| refund.settlement.as_ref()).map(Amount::minor),
         refund_updated_at: refund.map(|refund| Instant(refund.updated_at)),
+        new_refund: settlement.new_refund.as_ref().map(|refund| refund.reference.as_str()),
         payment_id: first.map(|event| Id(event.payment_id.uuid())),
         event_count: (0..).zip(&settlement.events).map(|(ordinal, _)| ordinal + 1).last().unwrap_or(0),
         first_event_at: first.map(|event| Instant(event.at)),
@@ -273,6 +322,24 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> InputRow<'a> {
         status: answer.map(|answer| i32::from(answer.status)),
         etag: answer.and_then(|answer| answer.etag.as_deref()),
         body: answer.map(|answer| answer.body.as_slice()),
+    })
+}
+
+fn new_refund(number: i64, refund: &Refund) -> NewRefund<'_> {
+    NewRefund {
+        number,
+        id: Id(refund.id.uuid()),
+        order_id: Id(refund.order_id.uuid()),
+        merchant_id: Id(refund.merchant_id.uuid()),
+        reference: &refund.reference,
+        currency: refund.amount.currency().code(),
+        minor: refund.amount.minor(),
+        description: refund.description.as_deref(),
+        state: refund.state.as_str(),
+        created_at: Instant(refund.created_at),
+        updated_at: Instant(refund.updated_at),
+        settlement_currency: refund.settlement.as_ref().map(|amount| amount.currency().code()),
+        settlement: refund.settlement.as_ref().map(Amount::minor),
     }
 }
 

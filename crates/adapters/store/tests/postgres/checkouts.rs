@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use dropin_contract::{Consent, Contract, ContractKind, ContractOrigin, NewContract};
-use dropin_kernel::{AttemptId, ContractId, MerchantId, Timestamp};
+use dropin_kernel::{AttemptId, ContractId, MerchantId, OpId, RefundId, Timestamp};
 use dropin_money::Currency;
-use dropin_order::OpState;
+use dropin_order::{OpState, Operation, Refund, RefundState};
 use dropin_ports::{
     AuthorizationPrepared, CheckoutRecord, ContractUse, Inserted, KeyUse, NewSession, PaymentStore,
     PrepareAuthorization, ReplaceSession, ResponseStore, SessionStore, Settled, Settlement, StoreError,
@@ -13,7 +13,7 @@ use dropin_ports::{
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
 use dropin_store_contract::{
-    Harness, Raw, checkout, checkout_approval, fresh, insertable, insertable_with, new_key, new_merchant,
+    Harness, Raw, audited, checkout, checkout_approval, fresh, insertable, insertable_with, new_key, new_merchant,
 };
 use dropin_validation::Text;
 use tokio::task::JoinHandle;
@@ -91,6 +91,25 @@ async fn settle_together(database: &Database, store: &Store, all: Vec<Settlement
     settled
 }
 
+/// Lets a settlement of a checkout begin a refund of all, as of money that came too late.
+fn begin_refund(settlement: &mut Settlement, authorization: &Operation) {
+    let order = settlement.order.as_ref().unwrap().next.clone();
+    let refund = Refund {
+        id: RefundId::new(fresh()),
+        order_id: order.id,
+        merchant_id: order.merchant_id,
+        reference: "dropin-1".to_owned(),
+        amount: order.total,
+        settlement: None,
+        description: None,
+        state: RefundState::InProgress,
+        created_at: settlement.now,
+        updated_at: settlement.now,
+    };
+    let operation = authorization.refund(OpId::new(fresh()), refund.id, refund.amount, settlement.now, settlement.now);
+    (settlement.new_refund, settlement.follow_up) = (Some(refund), Some(operation));
+}
+
 fn is_done(prepared: &Result<AuthorizationPrepared, StoreError>) -> bool {
     matches!(prepared, Ok(AuthorizationPrepared::Done(None)))
 }
@@ -111,6 +130,12 @@ async fn checkouts_that_wait_together_are_begun_and_settled_in_few_transactions(
     // With a key and without, and two that come too late in the middle of them.
     let mut all: Vec<_> = (0..CHECKOUTS).map(|_| keyed(merchant)).collect();
     all.iter_mut().step_by(3).for_each(|one| one.key_use = None);
+    // Transfers, and what an operator takes up.
+    for one in all.iter_mut().step_by(4) {
+        let reference = one.order.merchant_reference.clone();
+        one.order = one.order.clone().with_transfer(Some(reference), None);
+    }
+    all.iter_mut().step_by(5).for_each(|one| one.audit = Some(audited()));
     all[29].key_use = all[28].key_use;
     let reference = all[31].order.merchant_reference.clone();
     all[32].order = all[32].order.clone().edited(|parts| parts.merchant_reference = reference).unwrap();
@@ -125,13 +150,21 @@ async fn checkouts_that_wait_together_are_begun_and_settled_in_few_transactions(
     }
     let begun: Vec<_> = all.iter().zip(&prepared).filter(|(_, one)| is_done(one)).map(|(one, _)| one).collect();
     let bodies: Vec<_> = begun.iter().map(|one| one.operation.id.to_string()).collect();
-    let settlements = begun.iter().zip(&bodies).map(|(one, body)| checkout_approval(one, body)).collect();
+    let mut settlements: Vec<_> = begun.iter().zip(&bodies).map(|(one, body)| checkout_approval(one, body)).collect();
+    settlements.iter_mut().step_by(4).for_each(|one| one.audit = Some(audited()));
+    for (settlement, one) in settlements.iter_mut().zip(&begun).skip(1).step_by(3) {
+        begin_refund(settlement, &one.operation);
+    }
+    let refunds = settlements.iter().filter(|one| one.new_refund.is_some()).count();
     let settled = settle_together(&database, &store, settlements).await;
     assert!(settled.iter().all(|one| *one == Ok(Settled::Done)), "{settled:?}");
     for table in ["purchase_order", "answer"] {
         let transactions = transactions(&harness, table);
         assert!(transactions <= 6, "{transactions} of {table} to settle {CHECKOUTS}");
     }
+    let count = |rows: &str| harness.raw.values(&format!("SELECT count(*)::text AS value FROM {rows}")).remove(0);
+    assert_eq!(count("refund"), refunds.to_string());
+    assert_eq!(count("processor_op WHERE refund_id IS NOT NULL"), refunds.to_string());
     for (one, body) in begun.iter().zip(bodies) {
         if let Some(key_use) = &one.key_use {
             assert_eq!(answer(&store, key_use).await, Some(body));
