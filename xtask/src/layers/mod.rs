@@ -22,7 +22,9 @@ pub(crate) fn check() -> Outcome<()> {
     }
     violations.extend(rules::check_owners(&table, &packages));
     violations.extend(rules::check_table(&table, &packages, &closures));
-    violations.extend(rules::check_features(&workspace::features()?));
+    let features = workspace::features()?;
+    violations.extend(rules::check_features(&features));
+    violations.extend(rules::check_tested(&packages, &features));
     violations.extend(packages::check_migrations(&root)?);
     violations.extend(names::check_names(&root, &packages, &table.shared)?);
     if violations.is_empty() {

@@ -163,6 +163,17 @@ pub(crate) fn check_table(table: &Table, packages: &[Package], closures: &[Closu
     violations
 }
 
+/// Features of domain crates that the tests of the whole workspace leave off: what stands under them would be compiled and never run.
+pub(crate) fn check_tested(packages: &[Package], on: &[(String, String)]) -> Vec<String> {
+    let domain = packages.iter().filter(|package| package.folder.starts_with("crates/domain"));
+    let features = domain.flat_map(|package| package.features.keys().map(move |feature| (&package.name, feature)));
+    let off = features.filter(|(name, feature)| !on.iter().any(|(n, f)| n == *name && f == *feature));
+    let told = |(name, feature)| {
+        format!("the tests run without {name}/{feature}: turn it on among the [dependencies] of tests/Cargo.toml")
+    };
+    off.map(told).collect()
+}
+
 /// Features that nobody may turn on.
 pub(crate) fn check_features(features: &[(String, String)]) -> Vec<String> {
     let on = |name: &str, feature: &str| features.iter().any(|(n, f)| n == name && f == feature);
@@ -281,9 +292,22 @@ mod tests {
         assert!(violations[0].contains("`nobody`") && violations[1].contains("remove the excuse"), "{violations:?}");
     }
 
+    fn on(name: &str, feature: &str) -> (String, String) {
+        (name.to_owned(), feature.to_owned())
+    }
+
+    #[test]
+    fn a_feature_that_no_test_runs_with_is_found() {
+        let features = ["serde", "more"].map(|feature| (feature.to_owned(), Vec::new())).into();
+        let packages = [Package { features, ..package("order", "crates/domain/order", &[]) }];
+        let all = [on("order", "serde"), on("money", "more"), on("order", "more")];
+        assert_eq!(check_tested(&packages, &all), [""; 0]);
+        let found = check_tested(&packages, &all[..2]);
+        assert!(found.len() == 1 && found[0].contains("without order/more"), "{found:?}");
+    }
+
     #[test]
     fn a_banned_feature_is_found() {
-        let on = |name: &str, feature: &str| (name.to_owned(), feature.to_owned());
         assert_eq!(check_features(&[on("serde_json", "raw_value")]), [""; 0]);
         assert_eq!(check_features(&[on("serde_json", "arbitrary_precision")]).len(), 1);
         assert_eq!(check_features(&[on("bigdecimal", "serde-json")]).len(), 1);

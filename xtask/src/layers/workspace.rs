@@ -1,5 +1,6 @@
 //! What the workspace really looks like: its packages, their manifests and their dependency closures.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -18,6 +19,7 @@ pub(crate) struct Package {
     pub(crate) folder: PathBuf,
     pub(crate) publish: Option<Vec<String>>,
     pub(crate) dependencies: Vec<Dependency>,
+    pub(crate) features: BTreeMap<String, Vec<String>>,
     pub(crate) targets: Vec<Target>,
 }
 

@@ -83,6 +83,11 @@ impl Scope {
         }
     }
 
+    /// Whether this is the whole workspace.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.packages.is_none()
+    }
+
     /// What cargo is told to look at; nothing when no package changed.
     pub(crate) fn packages(&self) -> Option<Vec<&str>> {
         match &self.packages {
