@@ -234,7 +234,7 @@ async fn a_dispute_at_a_merchants_own_account_in_a_stand_in(topology: Topology) 
     deployment.route(&["acquirer.ana"], false).await;
     let (paid, dispute) = disputed(world).await;
     let at = async |key: &str| {
-        let list = awc::Client::default().get(format!("{}/v1/disputes", deployment.stripe)).bearer_auth(key);
+        let list = awc::Client::default().get(format!("{}/v1/disputes?limit=100", deployment.stripe)).bearer_auth(key);
         let mut found = list.insert_header(("Stripe-Version", API_VERSION)).send().await.unwrap();
         found.json::<Value>().await.unwrap()["data"].as_array().unwrap().clone()
     };
