@@ -3,26 +3,19 @@
 use std::fs;
 use std::time::Duration;
 
-use dropin_processor_stripe::API_VERSION;
 use dropin_tests::{Topology, World, cards, until};
 use serde_json::{Value, json};
 
 use crate::contracts::{opened, to_charge};
-use crate::disputes::{disputed, path, then};
 use crate::stripe::stand_in::{KEY, StandIn};
 use crate::stripe::{KeyFile, key_was_read, send_event};
 use crate::{AUTHORIZED, PAID};
-
-/// What events of merchants' own accounts are signed with.
-const SECRET_OF_ANA: &str = "whsec_of_ana";
-const SECRET_OF_BO: &str = "whsec_of_bo";
 
 /// A deployment whose file names the stand-in as `acquirer`.
 struct Deployment {
     world: World,
     key: KeyFile,
     file: String,
-    stripe: String,
 }
 
 impl Deployment {
@@ -35,7 +28,7 @@ impl Deployment {
         fs::write(&path, text).unwrap();
         let file = path.display().to_string();
         let world = World::start_with(topology, &[("DROPIN_PROCESSORS", &file)]).await;
-        Self { world, key, file, stripe: url }
+        Self { world, key, file }
     }
 
     /// Sets the merchant's rules, and waits until a new Session offers PayPal, which the main processor alone does, or offers it no longer.
@@ -216,67 +209,4 @@ async fn a_merchant_is_paid_into_its_own_account_by_all_in_one_on_sqlite() {
 #[actix_web::test]
 async fn a_merchant_is_paid_into_its_own_account_by_every_program_on_postgresql() {
     a_merchant_is_paid_into_its_own_account(Topology::Split).await;
-}
-
-/// A dispute at a merchant's own account is the merchant's: seen, accepted and posted like any other. What is signed with the account's secret is a hint, and
-/// with that of another account it is refused.
-async fn a_dispute_at_a_merchants_own_account_in_a_stand_in(topology: Topology) {
-    let deployment = Deployment::start(topology).await;
-    let (world, id) = (&deployment.world, deployment.world.merchant.id.as_str());
-    for (name, key, secret) in
-        [("acquirer.ana", "sk_test_own_ana_1", SECRET_OF_ANA), ("acquirer.bo", "sk_test_own_bo_1", SECRET_OF_BO)]
-    {
-        let (key, events) = (KeyFile::new(key), KeyFile::new(secret));
-        let (key, events) = (key.path.display().to_string(), events.path.display().to_string());
-        let line = ["merchant", "credentials", "set", id, name, "--key-file", &key, "--events-file", &events];
-        world.programs.run_dropin(&[&["--processors", &deployment.file][..], &line].concat());
-    }
-    deployment.route(&["acquirer.ana"], false).await;
-    let (paid, dispute) = disputed(world).await;
-    let at = async |key: &str| {
-        let list = awc::Client::default().get(format!("{}/v1/disputes?limit=100", deployment.stripe)).bearer_auth(key);
-        let mut found = list.insert_header(("Stripe-Version", API_VERSION)).send().await.unwrap();
-        found.json::<Value>().await.unwrap()["data"].as_array().unwrap().clone()
-    };
-    let [there] = &at("sk_test_own_ana_1").await[..] else { panic!("it is the account's") };
-    assert_eq!((at(KEY).await, at("sk_test_own_bo_1").await), (vec![], vec![]));
-    let hint = json!({"id": there["id"], "object": "dispute", "payment_intent": there["payment_intent"]});
-    for (name, secret, status) in [
-        ("acquirer.ana", SECRET_OF_ANA, 200),
-        ("acquirer.ana", SECRET_OF_BO, 400),
-        ("acquirer.bo", SECRET_OF_ANA, 400),
-        ("acquirer.bo", SECRET_OF_BO, 200),
-        ("acquirer", SECRET_OF_ANA, 404),
-    ] {
-        assert_eq!(send_event(world, name, secret, 0, &hint).await, status, "{name} {secret}");
-    }
-    let accepted = world.merchant.about("POST", &paid.order, &path(&dispute, "accept"), None).await;
-    assert_eq!((accepted.status, &accepted.json()["State"]), (200, &json!("ACCEPTED")), "{}", accepted.text());
-    world.receiver.expect(&paid.session, &then(&["DISPUTE_OPENED", "DISPUTE_CLOSED"])).await;
-    assert_eq!(at("sk_test_own_ana_1").await[0]["status"], "lost");
-    let shown = world.programs.run_dropin(&["dispute", "list", "--merchant", id, "--json"]);
-    assert!(shown.contains("ACCEPTED"), "{shown}");
-    world.programs.run_dropin(&["ledger", "verify", "--without-processor"]);
-    // The account is free again: there is nothing left that could be given back.
-    deployment.route(&[], true).await;
-    world.programs.run_dropin(&[
-        "--processors",
-        &deployment.file,
-        "merchant",
-        "credentials",
-        "remove",
-        id,
-        "acquirer.ana",
-    ]);
-    deployment.world.finish_at_another_processor().await;
-}
-
-#[actix_web::test]
-async fn a_dispute_at_a_merchants_own_account_in_a_stand_in_by_all_in_one_on_sqlite() {
-    a_dispute_at_a_merchants_own_account_in_a_stand_in(Topology::AllInOne).await;
-}
-
-#[actix_web::test]
-async fn a_dispute_at_a_merchants_own_account_in_a_stand_in_by_every_program_on_postgresql() {
-    a_dispute_at_a_merchants_own_account_in_a_stand_in(Topology::Split).await;
 }
