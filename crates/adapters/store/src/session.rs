@@ -235,17 +235,17 @@ statement! {
 const SET_STATE: &str = "UPDATE session SET revision = ?, state = ?, order_id = ?, attempt_id = ?, cancel_reason = ?, failure_reason = ?, \
     updated_at = ?, attempts_failed = ?, last_attempt_id = ?, last_failure = ? WHERE id = ? AND merchant_id = ? AND revision = ?";
 
-/// Locks a Session that is about to change; `false` when it changed since that was decided. SQLite has one writer, whom nobody can overtake.
+/// Locks a Session that is about to change; `false` when it changed since that was decided.
 pub(crate) fn lock(connection: &mut AnyConnection, change: &Change<Session>) -> Result<bool, Fault> {
-    let AnyConnection::Postgres(connection) = connection else { return Ok(true) };
-    let locked: Option<Id> = session::table
+    let row = session::table
         .find(Id(change.next.id.uuid()))
         .filter(session::merchant_id.eq(Id(change.next.merchant_id.uuid())))
         .filter(session::revision.eq(change.expected.number()))
-        .select(session::id)
-        .for_no_key_update()
-        .first(connection)
-        .optional()?;
+        .select(session::id);
+    let locked: Option<Id> = match connection {
+        AnyConnection::Postgres(connection) => row.for_no_key_update().first(connection).optional()?,
+        AnyConnection::Sqlite(connection) => row.first(connection).optional()?,
+    };
     Ok(locked.is_some())
 }
 

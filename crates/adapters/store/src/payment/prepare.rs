@@ -144,8 +144,9 @@ fn prepare(
     {
         return Ok(found);
     }
-    // The Session before contract and Order, as everywhere: the loser of a race waits here, and holds nothing that the winner needs.
-    if let Some(change) = session
+    // The Session before contract and Order, as everywhere: the loser of a race waits here, and holds nothing that the winner needs. SQLite has one writer.
+    let others_write = matches!(connection, AnyConnection::Postgres(_));
+    if let Some(change) = session.as_ref().filter(|_| others_write)
         && !crate::session::lock(connection, change)?
     {
         return Ok(TxOutcome::Rollback(match order::is_attempt_used(connection, order)? {
