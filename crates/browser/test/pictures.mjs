@@ -10,8 +10,8 @@ import { CASES, FOLDER, PICTURE_FLAGS, take } from "./kept-pictures.mjs";
 import { Mock, savedCard } from "./mock-server.mjs";
 
 const [folder, ...names] = process.argv.slice(2);
-const unknown = names.filter((name) => !(name in CASES));
-if (folder === undefined || (folder !== "--accept" && names.length > 0)) throw new Error("name the folder: npm run pictures -- FOLDER, or npm run pictures -- --accept [NAME...]");
+const unknown = names.filter((name) => !Object.hasOwn(CASES, name));
+if (folder === undefined || (folder !== "--accept" && names.length > 0)) throw new Error("usage: npm run pictures -- FOLDER, or npm run pictures -- --accept [NAME...]");
 if (unknown.length > 0) throw new Error(`no such picture: ${unknown}. There are ${Object.keys(CASES).join(", ")}`);
 const WIDTHS = [320, 390, 768, 1280];
 const LOOKS = { light: {}, dark: { dark: true }, forced: { context: { forcedColors: "active" } }, "forced-dark": { context: { forcedColors: "active", colorScheme: "dark" } }, still: { context: { reducedMotion: "reduce" } }, zoom: { zoom: 2 } };

@@ -1,10 +1,10 @@
 // The drop-in looks as the pictures in test/pictures show it: places, sizes, colours and marks, with a box for each character, because fonts are the machine's.
 
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { executablePath } from "./browser.mjs";
 import { world } from "./harness.mjs";
@@ -12,11 +12,12 @@ import { CASES, difference, FOLDER, PICTURE_FLAGS, take, TOLERANCES } from "./ke
 import { Mock } from "./mock-server.mjs";
 
 const MOST_BYTES = 300_000;
-const OUT = join(tmpdir(), "dropin-pictures");
+const OUT = fileURLToPath(new URL("../../../target/pictures", import.meta.url));
 const kept = (name) => join(FOLDER, `${name}.png`);
 
 let page;
 before(async () => {
+  rmSync(OUT, { recursive: true, force: true });
   world.mock = await new Mock().start();
   world.browser = await chromium.launch({ executablePath, args: PICTURE_FLAGS });
   page = await world.browser.newPage();
@@ -41,8 +42,8 @@ function show(name, seen, where) {
 for (const [name, one] of Object.entries(CASES)) {
   test(`it looks as in ${name}.png`, async () => {
     const seen = await take(one);
-    const [before, now] = [readFileSync(kept(name)), seen].map((bytes) => bytes.toString("base64"));
-    const { sizes, different, pixels, where } = await page.evaluate(difference, [before, now, TOLERANCES.map(({ steps }) => steps)]);
+    const both = [readFileSync(kept(name)), seen].map((bytes) => bytes.toString("base64"));
+    const { sizes, different, pixels, where } = await page.evaluate(difference, [...both, TOLERANCES.map(({ steps }) => steps)]);
     const told = TOLERANCES.map(({ steps, part }, index) => `${different[index]} of ${pixels} pixels differ by more than ${steps} of 255, ${Math.floor(part * pixels)} may`);
     if (sizes[0] !== sizes[1]) assert.fail(`${name} is ${sizes[1]} pixels, and was ${sizes[0]}:\n${show(name, seen, null)}`);
     if (TOLERANCES.some(({ part }, index) => different[index] > part * pixels)) assert.fail(`${name} looks different (${told.join("; ")}):\n${show(name, seen, where)}`);
@@ -51,7 +52,7 @@ for (const [name, one] of Object.entries(CASES)) {
 
 test("every picture that is kept is compared, and all are small", () => {
   const files = readdirSync(FOLDER).sort();
-  assert.deepEqual(files, Object.keys(CASES).map((name) => `${name}.png`).sort(), "npm run pictures -- --accept takes those that are missing; delete what is too many");
+  assert.deepEqual(files, Object.keys(CASES).map((name) => `${name}.png`).sort(), "test/pictures: npm run pictures -- --accept NAME takes one that is missing; delete the file that no case names");
   const bytes = files.reduce((sum, file) => sum + statSync(join(FOLDER, file)).size, 0);
   assert.ok(bytes <= MOST_BYTES, `${bytes} bytes of ${MOST_BYTES}`);
 });
