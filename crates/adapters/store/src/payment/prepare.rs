@@ -215,17 +215,19 @@ impl Work for Preparation {
 impl Batchable for Preparation {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
         let (mut sessions, mut entries, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let mut transfers = HashSet::new();
         let mut eligible: Vec<_> =
             all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
-        // Of several for the same Session, stash entry or key, the first stays in the batch; the others run alone and find that they are too late.
+        // Of several for the same Session, stash entry, key or transfer, the first stays in the batch; the others run alone and find that they are too late.
         eligible.retain(|one| {
-            let PrepareAuthorization { session, stash, key_use, .. } = one.prepare;
+            let PrepareAuthorization { session, order, stash, key_use, .. } = one.prepare;
             let entry = stash.as_ref().map(|used| &used.key);
             let entry = entry.map(|key| (key.merchant_id, &key.stash_id, &key.fingerprint));
             let key = key_use.as_ref().map(|used| (used.key.merchant_id, used.key.digest));
             session.as_ref().is_none_or(|change| sessions.insert(change.next.id))
                 && entry.is_none_or(|entry| entries.insert(entry))
                 && key.is_none_or(|key| keys.insert(key))
+                && order.transfer_reference.as_ref().is_none_or(|text| transfers.insert((order.merchant_id, text)))
         });
         if eligible.is_empty() {
             return Ok(all.iter().map(|_| None).collect());

@@ -60,11 +60,11 @@ rows! {
 
 statement_about! {
     /// Begins Orders, and tells which by their numbers, each with the card that was stashed for it. One whose Session or stash entry is not as
-    /// it was when that was decided, or whose reference or key was used before, is left out, also when a Session changes at the same moment. An entry or
-    /// a key that does fails the whole.
+    /// it was when that was decided, or whose reference, key or open transfer's reference was used before, is left out, also when a Session changes at the
+    /// same moment. An entry or a key that does fails the whole.
     ///
     /// Everybody takes the reference first, then the Session, the Order, the key, and the stash entry last, which any number may ask for; references and
-    /// keys in their own order, Sessions in that of their ids, and entries in that of their keys. Each part reads what the one before it returned, so that
+    /// keys in their own order, Sessions in that of their ids, Orders in that of their transfers' references, and entries in that of their keys. Each part reads what the one before it returned, so that
     /// PostgreSQL keeps to that.
     Prepare<'a> { input_rows: InputRows<'a>, operations: NewOperations<'a>, steps: Steps<'a>, entries: AuditEntries<'a>, }
     "WITH input_row AS MATERIALIZED (SELECT * FROM ? \
@@ -75,6 +75,8 @@ statement_about! {
             AND (input_row.stash_id IS NULL OR (SELECT s.expires_at > input_row.now AND s.usable = input_row.usable \
                 AND s.scheme IS NOT DISTINCT FROM input_row.scheme FROM stash AS s WHERE s.merchant_id = input_row.merchant_id \
                     AND s.stash_id = input_row.stash_id AND s.fingerprint = input_row.browser)) \
+            AND (input_row.transfer_reference IS NULL OR (SELECT TRUE FROM purchase_order AS o WHERE o.merchant_id = input_row.merchant_id \
+                AND o.transfer_reference = input_row.transfer_reference AND o.state = 'PROCESSING') IS NULL) \
     ), taken AS ( \
         INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) \
         SELECT merchant_id, reference, 'CHECKOUT', order_id FROM ready WHERE session_id IS NULL \
@@ -95,7 +97,8 @@ statement_about! {
             card_hash, card_last_four) \
         SELECT order_id, merchant_id, session_id, reference, revision, state, under_review, shown, currency, \
             total, 0, 0, 0, 0, 0, auto_capture, payment_method, created_at, updated_at, attempt_id, return_url, expires_at, page, \
-            transfer_reference, transfer_page, card_hash, card_last_four FROM paying RETURNING id \
+            transfer_reference, transfer_page, card_hash, card_last_four \
+        FROM paying ORDER BY merchant_id, transfer_reference COLLATE \"C\" RETURNING id \
     ), so_far AS MATERIALIZED (SELECT count(*) AS begun FROM begun \
     ), keyed AS ( \
         INSERT INTO answer (merchant_id, digest, fingerprint, operation_id, created_at, expires_at) \
