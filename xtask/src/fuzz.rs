@@ -82,12 +82,17 @@ fn try_all<'service>(
             Ok((*name, log, started.context(|| format!("start schemathesis for {name}"))?))
         })
         .collect::<Outcome<_>>()?;
+    println!(
+        "schemathesis tries {}; what it says follows",
+        runs.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ")
+    );
     let mut failed = Vec::new();
     for (name, log, mut run) in runs {
         let status = run.wait().context(|| format!("wait for schemathesis for {name}"))?;
         println!("\n-- {name}, {} examples per operation", options.examples());
         print!("{}", fs::read_to_string(&log).context(|| format!("read {}", log.display()))?);
         if !status.success() {
+            eprintln!("{name}: schemathesis ended with {status}");
             failed.push(name);
         }
     }

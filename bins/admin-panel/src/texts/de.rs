@@ -1228,7 +1228,7 @@ language! {
         "it did not answer in time": "sie antwortete nicht rechtzeitig",
         "the name leads into a private, local or reserved network": "der Name führt in ein privates, lokales oder reserviertes Netz",
         "events are made to happen in a sandbox alone, for a merchant of a sandbox": "Ereignisse werden nur in einer Sandbox ausgelöst, für einen Händler einer Sandbox",
-        "somebody else changed this meanwhile: look at it as it stands now": "jemand anderes hat das inzwischen geändert: sehen Sie es sich an, wie es jetzt ist",
+        "somebody else changed this meanwhile, or removed an account that it names: look at it as it stands now": "jemand anderes hat das inzwischen geändert oder ein Konto entfernt, das darin genannt wird: sehen Sie es sich an, wie es jetzt ist",
         "here `and` or `then` belongs": "hier gehört `and` oder `then` hin",
         "a rule ends with its decision": "eine Regel endet mit ihrer Entscheidung",
         "an IP address is shared by strangers: add a condition on something else": "eine IP-Adresse teilen sich Fremde: fügen Sie eine Bedingung über etwas anderes hinzu",

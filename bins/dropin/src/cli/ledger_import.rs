@@ -126,8 +126,7 @@ fn advise(refused: &ImportRefused) -> String {
             "`dropin order show` or the merchant's Sessions tell by what. Cancel a Session that waits under it, so that nobody pays twice, then take this up with --operation under another --reference".to_owned()
         }
         ImportRefused::CaptureFollows => {
-            "take the capture up first; one of another amount is refused once the services run and the Order fails, though it is paid: refund it at the processor, or agree with the \
-             merchant what it is"
+            "take the capture up first; one of another amount cannot be taken up: compare `dropin order show` with the processor's books, and agree with the merchant what it is"
                 .to_owned()
         }
         ImportRefused::UnderReview => "decide it with `dropin order review`, then run this again".to_owned(),
@@ -135,7 +134,10 @@ fn advise(refused: &ImportRefused) -> String {
             "compare `dropin order show` with the processor's books".to_owned()
         }
         ImportRefused::NoMerchant(_) | ImportRefused::OrderMissing(_) => return refused.to_string(),
-        ImportRefused::Unanswered(_) | ImportRefused::InFlight | ImportRefused::Store(_) => "try again".to_owned(),
+        ImportRefused::InFlight => {
+            "try again; if it says so for minutes, the processor captured another amount than is asked for here: compare `dropin order show` with its books".to_owned()
+        }
+        ImportRefused::Unanswered(_) | ImportRefused::Store(_) => "try again".to_owned(),
     };
     format!("{refused}: {advice}")
 }

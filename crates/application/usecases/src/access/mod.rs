@@ -89,7 +89,7 @@ pub enum AccountError {
     #[error("events are made to happen in a sandbox alone, for a merchant of a sandbox")]
     NotSandbox,
     /// It is another than was seen.
-    #[error("somebody else changed this meanwhile: look at it as it stands now")]
+    #[error("somebody else changed this meanwhile, or removed an account that it names: look at it as it stands now")]
     Changed,
     /// What was given makes no merchant.
     #[error(transparent)]
