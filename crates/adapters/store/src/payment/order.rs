@@ -144,7 +144,7 @@ pub(super) fn insert(connection: &mut AnyConnection, order: &Order) -> Result<()
     Ok(())
 }
 
-/// Whether the Session had an attempt of the Order's id before.
+/// Whether the Session already has an Order with this attempt id.
 pub(super) fn is_attempt_used(connection: &mut AnyConnection, order: &Order) -> Result<bool, Fault> {
     let (Some(session), Some(attempt)) = (order.session_id, order.attempt_id) else { return Ok(false) };
     let used = purchase_order::table

@@ -92,7 +92,7 @@ statement_about! {
             step.state_before, step.state_after, step.happened_at FROM ?";
 }
 
-/// Its row.
+/// The row of an entry that belongs to the batched row `number`.
 pub(super) fn audit_row(number: i64, entry: &NewAuditEntry) -> Result<AuditRow<'_>, Fault> {
     let columns = EntryColumns::new(entry)?;
     Ok(AuditRow {

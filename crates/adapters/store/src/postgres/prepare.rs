@@ -64,8 +64,8 @@ statement_about! {
     /// same moment. An entry or a key that does fails the whole.
     ///
     /// Everybody takes the reference first, then the Session, the Order, the key, and the stash entry last, which any number may ask for; references and
-    /// keys in their own order, Sessions in that of their ids, Orders in that of their transfers' references, and entries in that of their keys. Each part reads what the one before it returned, so that
-    /// PostgreSQL keeps to that.
+    /// keys in their own order, Sessions in that of their ids, Orders in that of their transfers' references, and entries in that of their keys. Each part
+    /// reads what the one before it returned, so that PostgreSQL keeps to that.
     Prepare<'a> { input_rows: InputRows<'a>, operations: NewOperations<'a>, steps: Steps<'a>, entries: AuditEntries<'a>, }
     "WITH input_row AS MATERIALIZED (SELECT * FROM ? \
     ), ready AS MATERIALIZED (SELECT * FROM input_row \

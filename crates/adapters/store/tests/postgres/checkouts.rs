@@ -391,3 +391,67 @@ async fn checkouts_with_the_same_keys_never_wait_for_each_other_in_a_circle() {
     assert_eq!(harness.raw.values("SELECT count(*)::text AS value FROM answer"), [(ROUNDS * KEYS).to_string()]);
     assert_no_deadlock(&database, &[store, other]);
 }
+
+/// A transfer with this reference. Many a merchant's reference makes the same one.
+fn transfer(merchant: MerchantId, reference: &str) -> PrepareAuthorization {
+    let mut prepare = keyed(merchant);
+    prepare.order = prepare.order.with_transfer(Some(reference.to_owned()), None);
+    prepare
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_of_one_reference_leave_those_beside_them_in_the_batch() {
+    let (database, store, harness, merchant) = opened().await;
+    assert!(is_done(&store.prepare_authorization(transfer(merchant, "OPEN")).await));
+    let mut all: Vec<_> = (0..CHECKOUTS).map(|_| keyed(merchant)).collect();
+    for (number, reference) in [(10, "OPEN"), (30, "TWICE"), (31, "TWICE"), (50, "OPEN")] {
+        all[number] = transfer(merchant, reference);
+    }
+    let prepared = begin(&database, &store, &all).await;
+    let late: Vec<_> = prepared.iter().enumerate().filter(|(_, one)| !is_done(one)).map(|(number, _)| number).collect();
+    assert!(matches!(late[..], [10, 30 | 31, 50]), "{prepared:?}");
+    assert!(late.iter().all(|number| matches!(prepared[*number], Ok(AuthorizationPrepared::TransferReferenceTaken))));
+    let transactions = transactions(&harness, "purchase_order");
+    assert!(transactions <= 6, "{transactions} for {CHECKOUTS}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn transfers_with_the_same_references_never_wait_for_each_other_in_a_circle() {
+    const REFERENCES: usize = 16;
+    let (database, store, harness, merchant) = opened().await;
+    let other = Store::open(StoreConfig::new(database.url(), Role::Service)).unwrap();
+    assert!(is_done(&store.prepare_authorization(transfer(merchant, "before")).await));
+    let references: Vec<_> = (0..REFERENCES).map(|number| format!("transfer-{number:02}")).collect();
+    // The merchant's references, which come first, lead one store through the transfers in one direction and the other in the other.
+    let named = |number: usize, reference: &String, prefix: &str| {
+        let mut prepare = transfer(merchant, reference);
+        let own = format!("{prefix}-{number:02}");
+        prepare.order = prepare.order.edited(|parts| parts.merchant_reference = own).unwrap();
+        prepare
+    };
+    let forwards = references.iter().enumerate().map(|(number, reference)| named(number, reference, "forwards"));
+    let backwards =
+        references.iter().rev().enumerate().map(|(number, reference)| named(number, reference, "backwards"));
+    // Both wait in the middle.
+    let middle = format!(
+        "INSERT INTO purchase_order SELECT (jsonb_populate_record(o, jsonb_build_object('id', gen_random_uuid(), \
+         'merchant_reference', 'middle', 'transfer_reference', '{}'))).* FROM purchase_order AS o WHERE o.transfer_reference = 'before'",
+        references[REFERENCES / 2]
+    );
+    let holder = holder(&database, &middle);
+    let both = forwards.zip(backwards);
+    let preparing: Vec<_> = both.flat_map(|(one, two)| [prepare(&store, &one), prepare(&other, &two)]).collect();
+    wait_for(&RawPostgres::open(&database.url()), &format!("2 <= (SELECT count(*) FROM ({STUCK}) AS stuck)"));
+    holder.execute("ROLLBACK").unwrap();
+    let mut done = 0;
+    for one in preparing {
+        match one.await.unwrap() {
+            Ok(AuthorizationPrepared::Done(None)) => done += 1,
+            Ok(AuthorizationPrepared::TransferReferenceTaken) => {}
+            prepared => panic!("{prepared:?}"),
+        }
+    }
+    assert_eq!(done, REFERENCES, "one for each reference");
+    drop(harness);
+    assert_no_deadlock(&database, &[store, other]);
+}
