@@ -126,7 +126,7 @@ fn advise(refused: &ImportRefused) -> String {
             "`dropin order show` or the merchant's Sessions tell by what. Cancel a Session that waits under it, so that nobody pays twice, then take this up with --operation under another --reference".to_owned()
         }
         ImportRefused::CaptureFollows => {
-            "take the capture up first; one of another amount cannot be taken up: compare `dropin order show` with the processor's books, and agree with the merchant what it is"
+            "take the capture up first; where it is of another amount, run this again once the services run and say that it was captured under another key: then the Order waits for `dropin order review`"
                 .to_owned()
         }
         ImportRefused::UnderReview => "decide it with `dropin order review`, then run this again".to_owned(),
@@ -134,10 +134,7 @@ fn advise(refused: &ImportRefused) -> String {
             "compare `dropin order show` with the processor's books".to_owned()
         }
         ImportRefused::NoMerchant(_) | ImportRefused::OrderMissing(_) => return refused.to_string(),
-        ImportRefused::InFlight => {
-            "try again; if it says so for minutes, the processor captured another amount than is asked for here: compare `dropin order show` with its books".to_owned()
-        }
-        ImportRefused::Unanswered(_) | ImportRefused::Store(_) => "try again".to_owned(),
+        ImportRefused::Unanswered(_) | ImportRefused::InFlight | ImportRefused::Store(_) => "try again".to_owned(),
     };
     format!("{refused}: {advice}")
 }

@@ -391,7 +391,8 @@ impl RecordImport {
     }
 
     /// Ends a capture that is open here for one that the processor made: an authorization is captured once, so it never makes the open one. That of the
-    /// same amount goes on under the key under which it was made. Of another amount, the Order may be captured again, and is by the next round.
+    /// same amount goes on under the key under which it was made. So does one of an Order whose capture was promised, or follows by itself: an amount
+    /// that differs from what is owed is for a review. Of another amount, any other Order may be captured again, and is by the next round.
     async fn replace_capture(
         &self,
         order: &Order,
@@ -404,12 +405,11 @@ impl RecordImport {
         if self.approved(question(order.merchant_id, &made)).await? != *amount {
             return Err(ImportRefused::NothingHeld);
         }
-        let policy = if open.amount == *amount {
+        let is_owed = order.state != OrderState::PaymentAuthorized || order.capture_due().is_some();
+        let policy = if open.amount == *amount || is_owed {
             DecisionPolicy { capture_key: Some(key), ..DecisionPolicy::of(Asker::Nobody) }
-        } else if order.state == OrderState::PaymentAuthorized && order.capture_due().is_none() {
-            DecisionPolicy::of(Asker::Waiting)
         } else {
-            return Err(ImportRefused::InFlight);
+            DecisionPolicy::of(Asker::Waiting)
         };
         let entry = self.payments.order_entry(by, AuditAction::OrderImport, order);
         let refused = ProcessorReply::Declined { reason: DeclineReason::NeverSent, retryable: true, credential: None };

@@ -377,3 +377,31 @@ async fn a_refused_capture_waits_until_the_one_of_another_amount_is_taken_up() {
     assert_eq!(world.order(id).await.amounts.captured(), &usd(600));
     assert_eq!(script.asked(OpKind::Capture), [asked], "nothing was asked for again");
 }
+
+/// A capture follows by itself, or was promised: what the processor made of it is less. A person decides.
+#[tokio::test]
+async fn a_capture_of_less_than_is_owed_is_for_a_review() {
+    let scene = Scene::new().await;
+    let (world, script) = (&scene.world, &scene.world.script);
+    script.say(OpKind::Authorize, unclear());
+    let (id, _told) = world.checkout("PAYPAL", true).await;
+    script.know(approved(&usd(1_000)));
+    script.say(OpKind::Capture, ALREADY_CAPTURED);
+    world.settle_after(Duration::from_secs(60)).await;
+    let [asked] = script.asked(OpKind::Capture)[..] else { panic!("one was asked for") };
+    let record = ProcessorRecord { order: Some(id), ..scene.payment(RecordedMoney::Captured(usd(600)), None) };
+    let key = OpId::new(fresh());
+    let missing = MissingRecord { kind: OpKind::Capture, operation: key, record };
+    // What it says before it is written down, and when the one under its key is asked about.
+    (0..2).for_each(|_| script.know(approved(&usd(600))));
+    scene.take_up(&missing, &MissingNames::default()).await.unwrap();
+    let state = async |key| world.store.find_payment(key).await.unwrap().unwrap().operation.state;
+    assert_eq!(state(asked).await, OpState::Declined);
+    let order = world.order(id).await;
+    assert!(order.under_review, "{:?}", order.state);
+    assert!(order.amounts.captured().is_zero());
+    script.know(approved(&usd(600)));
+    let outcome = world.payments.review(id, true, "ana", &Acting::system()).await.unwrap();
+    assert_eq!((outcome.order.state, outcome.order.amounts.captured()), (OrderState::Processed, &usd(600)));
+    assert_eq!(script.asked(OpKind::Capture), [asked], "nothing was asked for again");
+}
