@@ -61,7 +61,7 @@ fn a_charge_that_localstripe_declines_is_declined_and_closed() {
     });
 }
 
-/// For `cargo xtask bench payments --processor stripe`, which ends it.
+/// For `cargo xtask bench payments --processor stripe`, which ends it, and for who tries docs/GO-LIVE.md.
 #[test]
 #[ignore = "serves until it is ended"]
 fn localstripe_serves_until_it_is_ended() {
