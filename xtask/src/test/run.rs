@@ -1,9 +1,10 @@
 //! One run: starts programs so that nothing of them can stay behind, and holds the throw-away PostgreSQL.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -24,6 +25,8 @@ pub(crate) struct Run {
     pub(crate) scope: Scope,
     guard: Guard,
     marker: String,
+    /// In memory, where tests lay what they need for a moment; none where there is no room.
+    memory: Option<PathBuf>,
     server: Option<StartedServer>,
 }
 
@@ -37,7 +40,12 @@ impl Run {
     pub(crate) fn new() -> Outcome<Self> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).context(|| "read the clock".to_owned())?;
         let marker = format!("{}-{}", std::process::id(), now.as_millis());
-        Ok(Self { scope: Scope::default(), guard: Guard::start(&marker)?, marker, server: None })
+        let mut guard = Guard::start(&marker)?;
+        let memory = memory_folder(&format!("dropin-{marker}"))?;
+        if let Some(folder) = &memory {
+            guard.remove(folder)?;
+        }
+        Ok(Self { scope: Scope::default(), guard, marker, memory, server: None })
     }
 
     /// Runs a build tool to its end.
@@ -58,6 +66,9 @@ impl Run {
             command.env(URL_VARIABLE, &server.url);
             // Debian's psql and pg_dump are scripts that look for these, at three times their cost.
             command.env("PATH", postgres::first_on_path()?);
+        }
+        if let Some(folder) = &self.memory {
+            command.env("TMPDIR", folder);
         }
         command.env(MARKER_VARIABLE, &self.marker);
         let (group, status) = self.spawn_and_wait(command)?;
@@ -81,8 +92,9 @@ impl Run {
         if self.server.is_some() {
             return Ok(());
         }
-        let name = format!("target/xtask-test-{}", std::process::id());
-        let folder = postgres::reachable_folder(&workspace_root().join(name))?;
+        let on_disk = || workspace_root().join(format!("target/xtask-test-{}", std::process::id()));
+        let wished = self.memory.as_ref().map_or_else(on_disk, |folder| folder.join("postgres"));
+        let folder = postgres::reachable_folder(&wished)?;
         let url = self.guard.start_postgres(&folder)?;
         println!("throw-away PostgreSQL: {URL_VARIABLE}={url}");
         self.server = Some(StartedServer { url, folder });
@@ -98,10 +110,9 @@ impl Run {
             if answers(&server.url) {
                 left.push(format!("the throw-away PostgreSQL still answers at {}", server.url));
             }
-            if server.folder.exists() {
-                left.push(format!("the folder {}", server.folder.display()));
-            }
         }
+        let folders = self.memory.iter().chain(self.server.iter().map(|server| &server.folder));
+        left.extend(folders.filter(|folder| folder.exists()).map(|folder| format!("the folder {}", folder.display())));
         if left.is_empty() {
             println!("no process, port or folder of this run is left");
             return Ok(());
@@ -122,8 +133,44 @@ impl Run {
     }
 }
 
+/// Where Linux keeps files in memory.
+const MEMORY: &str = "/dev/shm";
+/// What must be free there, and of memory as a whole: PostgreSQL's log of writes alone grows to a gigabyte, and the browsers want their share.
+const MIN_FREE_MEMORY_BYTES: u64 = 6_000_000_000;
+
+/// Creates a folder in memory, if there is room. A test creates hundreds of files and removes them a second later: on a disk that was a fifth of the
+/// processor time of the end-to-end tests.
+fn memory_folder(name: &str) -> Outcome<Option<PathBuf>> {
+    let free = rustix::fs::statvfs(MEMORY).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
+    let memory = fs::read_to_string("/proc/meminfo").map_or(0, |text| available_bytes(&text));
+    if free.min(memory) < MIN_FREE_MEMORY_BYTES {
+        return Ok(None);
+    }
+    let folder = Path::new(MEMORY).join(name);
+    fs::create_dir(&folder).context(|| format!("create {}", folder.display()))?;
+    Ok(Some(folder))
+}
+
+/// What `/proc/meminfo` tells of the memory that can be had.
+fn available_bytes(meminfo: &str) -> u64 {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kilobytes: Option<u64> = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
 /// Whether somebody accepts connections at the port of a database address.
 fn answers(url: &str) -> bool {
     let port = url.rsplit(':').next().and_then(|rest| rest.split('/').next()).and_then(|port| port.parse().ok());
     port.is_some_and(|port: u16| TcpStream::connect(SocketAddr::from(([127, 0, 0, 1], port))).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_read_in_bytes() {
+        assert_eq!(available_bytes("MemTotal:       24684140 kB\nMemAvailable:   23990000 kB\n"), 24_565_760_000);
+        assert_eq!(available_bytes("MemTotal: 1 kB\n"), 0);
+    }
 }
