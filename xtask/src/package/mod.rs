@@ -1,6 +1,6 @@
 //! `cargo xtask package`: the domain crates as other teams get them.
 
-pub(crate) mod public_api;
+mod public_api;
 
 use std::fs;
 use std::process::{Command, Stdio};

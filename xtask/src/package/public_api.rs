@@ -4,44 +4,21 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::command::{captured, cargo, finished, target_folder, workspace_root};
+use crate::command::{cargo, finished, target_folder, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
 use crate::layers::workspace::Package;
 
-/// What lists the public items of a crate, from what rustdoc writes about it.
-const TOOL: &str = "cargo-public-api";
-const TOOL_VERSION: &str = "0.52.0";
-/// The form of rustdoc's JSON that this version of the tool reads. Rust 1.95 writes it.
+/// The form of rustdoc's JSON that this version of `public-api` reads. Rust 1.95 writes it.
 const JSON_FORMAT: u32 = 57;
 /// The record of a crate, in its folder.
 const RECORD: &str = "public-api.txt";
 const RECORD_COMMAND: &str = "cargo xtask package --record";
 
-/// Whether the tool is there, in the version that is wanted.
-pub(crate) fn is_installed() -> bool {
-    let version = captured(Command::new(program()).arg("--version"));
-    version.is_ok_and(|version| version.trim() == format!("{TOOL} {TOOL_VERSION}"))
-}
-
-/// Builds the tool into a folder below target/, unless it is there.
-pub(crate) fn install() -> Outcome<()> {
-    if is_installed() {
-        return Ok(());
-    }
-    println!("installing {TOOL} {TOOL_VERSION} into {}", folder().display());
-    let mut command = cargo();
-    command.args(["install", "--quiet", "--locked", "--debug", "--force", "--version", TOOL_VERSION, "--root"]);
-    // It runs for a second and is never debugged.
-    finished(command.arg(folder()).arg(TOOL).env("CARGO_PROFILE_DEV_DEBUG", "0"))
-}
-
 /// Fails when the public API of a crate is not the recorded one.
 pub(super) fn check(packages: &[Package]) -> Outcome<()> {
-    install()?;
     let Some(listings) = list(packages)? else { return Ok(()) };
     let mut differences = Vec::new();
     for (package, listing) in packages.iter().zip(&listings) {
@@ -61,7 +38,6 @@ pub(super) fn check(packages: &[Package]) -> Outcome<()> {
 
 /// Records the public API of every crate as it is.
 pub(super) fn record(packages: &[Package]) -> Outcome<()> {
-    install()?;
     let listings = list(packages)?.ok_or_else(|| Failure::new("nothing was recorded"))?;
     for (package, listing) in packages.iter().zip(&listings) {
         let path = record_of(package);
@@ -80,14 +56,6 @@ fn record_of(package: &Package) -> PathBuf {
     workspace_root().join(&package.folder).join(RECORD)
 }
 
-fn folder() -> PathBuf {
-    target_folder().join(TOOL)
-}
-
-fn program() -> PathBuf {
-    folder().join("bin").join(TOOL)
-}
-
 /// The public items of every crate, one a line; none when this Rust writes another form than the tool reads.
 fn list(packages: &[Package]) -> Outcome<Option<Vec<String>>> {
     let files = document(packages)?;
@@ -101,12 +69,15 @@ fn list(packages: &[Package]) -> Outcome<Option<Vec<String>>> {
     files.iter().map(|file| list_items(file)).collect::<Outcome<Vec<_>>>().map(Some)
 }
 
+/// Without blanket implementations, those of auto traits, and those that are derived. A derive that goes is not seen.
 fn list_items(json: &Path) -> Outcome<String> {
-    // -sss: without blanket implementations, those of auto traits, and those that are derived. A derive that goes is not seen.
-    captured(Command::new(program()).args(["-sss", "--color=never", "--rustdoc-json"]).arg(json))
+    let list = public_api::Builder::from_rustdoc_json(json).omit_blanket_impls(true).omit_auto_trait_impls(true);
+    let api =
+        list.omit_auto_derived_impls(true).build().context(|| format!("list what is public in {}", json.display()))?;
+    Ok(api.items().map(|item| format!("{item}\n")).collect())
 }
 
-/// What to tell when the tool cannot read this file.
+/// What to tell when this file cannot be read.
 fn notice_of_format(json: &str) -> Outcome<Option<String>> {
     #[derive(Deserialize)]
     struct Document {
@@ -115,8 +86,8 @@ fn notice_of_format(json: &str) -> Outcome<Option<String>> {
     let Document { format_version } = serde_json::from_str(json).context(|| "understand rustdoc's JSON".to_owned())?;
     Ok((format_version != JSON_FORMAT).then(|| {
         format!(
-            "the public APIs were NOT compared: this Rust writes rustdoc's JSON in form {format_version}, {TOOL} {TOOL_VERSION} reads form {JSON_FORMAT}. \
-             Run it with Rust 1.95 (RUSTUP_TOOLCHAIN=1.95.0), or take a newer {TOOL} in xtask/src/package/public_api.rs."
+            "the public APIs were NOT compared: this Rust writes rustdoc's JSON in form {format_version}, and form {JSON_FORMAT} is what xtask reads. \
+             Run it with Rust 1.95 (RUSTUP_TOOLCHAIN=1.95.0), or take a newer public-api in Cargo.toml."
         )
     }))
 }
@@ -135,7 +106,7 @@ fn document(packages: &[Package]) -> Outcome<Vec<PathBuf>> {
 /// A rustdoc that takes unstable options. Were cargo told so, it would build again every crate whose build script asks about it, here and in the
 /// next stage.
 fn unstable_rustdoc() -> Outcome<PathBuf> {
-    let path = folder().join("unstable-rustdoc");
+    let path = target_folder().join("unstable-rustdoc");
     let text = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";
     if fs::read_to_string(&path).ok().as_deref() != Some(text) {
         fs::write(&path, text).context(|| format!("write {}", path.display()))?;

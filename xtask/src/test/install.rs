@@ -8,20 +8,19 @@ use rustix::process::geteuid;
 
 use crate::command::{captured, cargo, finished, rendered, succeeds, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
-use crate::{fuzz, history, localstripe, package, postgres};
+use crate::{fuzz, history, localstripe, postgres};
 
 /// What it is, whether it is there, and what installs it.
 type Tool = (&'static str, fn() -> bool, fn() -> Outcome<()>);
 
-/// What npm, pip and cargo bring, in exactly the versions that committed files name.
-pub(crate) const TOOLS: [Tool; 7] = [
+/// What npm and pip bring, in exactly the versions that committed files name.
+pub(crate) const TOOLS: [Tool; 6] = [
     ("schemathesis", || fuzz::SCHEMATHESIS.is_installed(), || fuzz::SCHEMATHESIS.install()),
     ("the history of exchange rates", || history::lock().is_installed(), history::install),
     ("localstripe", || localstripe::LOCALSTRIPE.is_installed(), || localstripe::LOCALSTRIPE.install()),
     ("node_modules of crates/browser", || npm_lock(NPM[0]).is_installed(), || install_with_npm(NPM[0])),
     ("node_modules of tests/browser", || npm_lock(NPM[1]).is_installed(), || install_with_npm(NPM[1])),
     ("node_modules of the webhook client", || npm_lock(NPM[2]).is_installed(), || install_with_npm(NPM[2])),
-    ("cargo-public-api", package::public_api::is_installed, package::public_api::install),
 ];
 
 /// The folders with a package.json.

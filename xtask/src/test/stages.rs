@@ -28,7 +28,7 @@ pub(crate) struct Stage {
 pub(crate) const STAGES: [Stage; 13] = [
     Stage {
         name: "install",
-        what: "what this machine lacks, with apt-get, npm, pip and cargo",
+        what: "what this machine lacks, with apt-get, npm and pip",
         alone: "install",
         run: |_| install::install(),
     },
