@@ -41,7 +41,7 @@ use crate::faults::Faults;
 use crate::store::Store;
 
 pub use crate::card::{SandboxCard, TEST_CARDS};
-pub use crate::program::{Arguments, RunError, run};
+pub use crate::program::{Arguments, POLLED_PATHS, RunError, run};
 pub use crate::store::OpenStoreError;
 pub use crate::wallet::{IssuedIdentity, WalletAuthority, WalletError};
 

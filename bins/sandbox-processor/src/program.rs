@@ -201,7 +201,7 @@ async fn stop_signal() {
 }
 
 /// What a settler asks for every two seconds.
-const POLLED: &str = "/v1/disputes";
+pub const POLLED_PATHS: &[&str] = &["/v1/disputes"];
 
 /// One line of the access log, written when it is dropped: also when the caller went away before the answer. What is polled is told from level debug on,
 /// unless it goes wrong.
@@ -217,7 +217,8 @@ impl Drop for AccessLine {
         let milliseconds = self.started.elapsed().as_millis();
         match self.status {
             Some(status) => {
-                let is_polled = self.method == Method::GET && self.route.ends_with(POLLED) && status < 400;
+                let is_polled =
+                    self.method == Method::GET && POLLED_PATHS.contains(&self.route.as_str()) && status < 400;
                 let level = if is_polled { log::Level::Debug } else { log::Level::Info };
                 log::log!(level, "{} {} {status} {milliseconds}ms", self.method, self.route);
             }

@@ -14,7 +14,7 @@ use dropin_boot::{Context, Failure, Process, join_deployment, keep_memory_privat
 use dropin_http::Server;
 use dropin_ports::Acting;
 use dropin_store::{Role, Store};
-use sandbox_processor::{Hosting, SandboxProcessor};
+use sandbox_processor::{Hosting, POLLED_PATHS, SandboxProcessor};
 
 use crate::cli::{self, Cli, Target};
 use crate::plan::{self, Addresses, Parts};
@@ -184,10 +184,10 @@ fn mount_processor(
     let configure = move |config: &mut ServiceConfig| processor.configure()(config);
     Ok(match inner {
         Some(inner) => {
-            process.add_server(inner.mount_uncounted("", configure).start()?);
-            server.mount_uncounted(plan::SANDBOX, move |config| pages.configure_pages()(config))
+            process.add_server(inner.mount_uncounted("", POLLED_PATHS, configure).start()?);
+            server.mount_uncounted(plan::SANDBOX, &[], move |config| pages.configure_pages()(config))
         }
-        None => server.mount_uncounted(plan::SANDBOX, configure),
+        None => server.mount_uncounted(plan::SANDBOX, POLLED_PATHS, configure),
     })
 }
 

@@ -100,6 +100,22 @@ fn the_log_has_one_line_for_a_request_and_no_secret_in_it() {
     }
 }
 
+/// The settler asks the sandbox processor of the same process for disputes every two seconds: that is counted, and fills no console.
+#[test]
+fn what_the_program_asks_itself_for_all_the_time_has_no_line() {
+    let data = Data::new();
+    let dropin = Dropin::start(&data, &["--no-demo"]);
+    let base = dropin.shown("Session API");
+    until("the settler has asked", || {
+        let metrics = call("GET", &format!("{base}/metrics"), &[], "").1;
+        metrics.contains("route=\"/sandbox/v1/disputes\",status=\"200\"").then_some(())
+    });
+    assert_eq!(call("GET", &format!("{base}/sandbox/v1/disputes"), &[], "").0, 401);
+    let log = dropin.stop();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("/v1/disputes")).collect();
+    assert!(lines.len() == 1 && lines[0].contains("401"), "only what goes wrong: {log}");
+}
+
 #[test]
 fn the_log_names_who_was_refused_and_from_where_and_not_with_what() {
     for (flags, client) in [(&[][..], "127.0.0.1"), (&["--behind-proxy", "--mode", "sandbox"][..], "203.0.113.9")] {

@@ -58,12 +58,19 @@ pub(crate) struct MountPoint {
     pub(crate) prefix: &'static str,
     /// Whether its requests count against a client address.
     pub(crate) counted: bool,
+    /// Paths below the prefix that are asked for again and again: the access log tells a success at level debug.
+    pub(crate) polled: &'static [&'static str],
 }
 
 impl MountPoint {
     /// Whether a path is below the prefix.
     fn contains(&self, path: &str) -> bool {
         path.strip_prefix(self.prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
+    /// Whether a path is asked for again and again.
+    fn is_polled(&self, path: &str) -> bool {
+        path.strip_prefix(self.prefix).is_some_and(|rest| self.polled.contains(&rest))
     }
 }
 
@@ -197,21 +204,24 @@ struct AccessLogEntry {
     status: Option<StatusCode>,
     counts: Arc<Shard>,
     logged: bool,
+    polled: bool,
 }
 
 impl Drop for AccessLogEntry {
     fn drop(&mut self) {
         let took = self.started.elapsed();
         self.counts.count(&self.method, &self.route, self.status, took);
-        if !self.logged || !log::log_enabled!(target: "access", log::Level::Info) {
+        let is_routine = self.polled && self.status.is_some_and(|status| status.is_success());
+        let level = if is_routine { log::Level::Debug } else { log::Level::Info };
+        if !self.logged || !log::log_enabled!(target: "access", level) {
             return;
         }
         let merchant = self.quota.merchant().map_or_else(|| "-".to_owned(), |merchant| merchant.to_string());
         // 499, as nginx writes it: the caller closed the connection before there was an answer.
         let status = self.status.map_or(499, |status| status.as_u16());
         let user = self.quota.refused_user().unwrap_or_else(|| "-".to_owned());
-        log::info!(
-            target: "access",
+        log::log!(
+            target: "access", level,
             request_id = self.id.as_str(), client:% = self.client, merchant = merchant.as_str(),
             refused_user = user.as_str(), method = method_label(&self.method),
             route = self.route.as_str(), status = status, ms = took.as_millis() as u64;
@@ -293,6 +303,7 @@ pub(crate) async fn observe(
         status: None,
         counts: observer.counts.clone(),
         logged: admitted.is_ok() || observer.refusal_log.log(started),
+        polled: observer.mount_points.iter().any(|mount_point| mount_point.is_polled(request.path())),
     };
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(quota.clone());

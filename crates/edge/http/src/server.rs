@@ -98,18 +98,20 @@ impl Server {
         prefix: &'static str,
         configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
     ) -> Self {
-        self.mount_at(MountPoint { prefix, counted: true }, configure)
+        self.mount_at(MountPoint { prefix, counted: true, polled: &[] }, configure)
     }
 
     /// Mounts a service below `prefix` as [`Server::mount`] does, whose requests do not count against [`Limits::client_rate`]: it knows
-    /// its callers in a way of its own.
+    /// its callers in a way of its own. `polled` are paths below the prefix that they ask for again and again: the access log tells a success there at
+    /// level debug alone.
     #[must_use]
     pub fn mount_uncounted(
         self,
         prefix: &'static str,
+        polled: &'static [&'static str],
         configure: impl Fn(&mut web::ServiceConfig) + Clone + Send + 'static,
     ) -> Self {
-        self.mount_at(MountPoint { prefix, counted: false }, configure)
+        self.mount_at(MountPoint { prefix, counted: false, polled }, configure)
     }
 
     fn mount_at(

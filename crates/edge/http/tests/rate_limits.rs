@@ -130,7 +130,7 @@ async fn whoever_was_right_is_let_in_by_every_worker_while_the_address_is_floode
 async fn a_part_that_knows_its_callers_is_not_counted_and_no_other() {
     let limits = Limits { workers: 1, client_rate: 2, ..Limits::default() };
     let server = Server::new("test").listen(loopback()).unwrap().limits(limits);
-    let server = server.mount("", demo).mount("/own/counted", demo).mount_uncounted("/own", demo).start().unwrap();
+    let server = server.mount("", demo).mount("/own/counted", demo).mount_uncounted("/own", &[], demo).start().unwrap();
     let mut caller = Caller::new(&server, "").await;
     for path in ["/own/query?wait=1", "/own/nothing", "/own"] {
         assert_eq!(caller.burst(50, path, 2).await.0, 50, "{path}");

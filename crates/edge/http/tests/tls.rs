@@ -73,7 +73,7 @@ impl World {
             ..Limits::default()
         };
         let server = Server::new("test").listen(loopback()).unwrap().tls(Some(tls)).limits(limits);
-        let server = server.mount("", routes(given_up.clone())).mount_uncounted("/own", routes(given_up.clone()));
+        let server = server.mount("", routes(given_up.clone())).mount_uncounted("/own", &[], routes(given_up.clone()));
         let server = server.start().unwrap();
         Self { server, config, given_up, files }
     }
