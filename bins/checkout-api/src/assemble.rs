@@ -150,6 +150,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
     };
     let docs = settings.docs.shown(context.mode);
     let screening_metrics = merchant.checkouts.payments.screening.metrics();
+    let authorizations = merchant.checkouts.payments.authorizations.clone();
     let clock = context.clock.clone();
     Ok(Parts::new()
         .with_master_key(secrets.id())
@@ -161,6 +162,7 @@ pub async fn assemble(context: &Context, settings: CheckoutApiArgs) -> Result<Pa
         .register_metrics(processor)
         .register_metrics(screening_rules)
         .register_metrics(screening_metrics)
+        .register_metrics(authorizations)
         .register_metrics(Arc::new(certificates.clone()))
         .run("wallet certificates", watch_certificates(certificates, context.stop.clone())))
 }

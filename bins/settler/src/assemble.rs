@@ -53,6 +53,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
     let screening = payments.screening.clone().with_rules((*screening_rules).clone());
     let screening_metrics = screening.metrics();
     let payments = Payments { screening, ..payments };
+    let authorizations = payments.authorizations.clone();
     let audit_keys = context.audit_keys().await?;
     let sealing = Arc::new(Sealing::new(context.store.clone(), audit_keys.clone(), context.clock.clone()));
     let screening = ScreeningRetention {
@@ -85,6 +86,7 @@ pub async fn assemble(context: &Context, settings: SettlerArgs) -> Result<Parts,
         .register_metrics(sealing)
         .register_metrics(screening_rules)
         .register_metrics(screening_metrics)
+        .register_metrics(authorizations)
         .register_metrics(processor);
     Ok(match rates {
         Some(rates) => parts.register_metrics(Arc::new(rates)),

@@ -224,6 +224,7 @@ impl World {
                 KnownMerchants::new(shared.clone()),
                 clock.clone(),
             ),
+            authorizations: Arc::default(),
         };
         let merchants = Merchants {
             store: shared.clone(),
@@ -246,6 +247,7 @@ impl World {
                 secrets: secrets.clone(),
                 clock: clock.clone(),
                 ids: ids.clone(),
+                unreadable: Arc::default(),
             },
             processor_accounts: shared.clone(),
             processors: ["sandbox", "stripe-us"].map(|name| name.parse().unwrap()).into(),

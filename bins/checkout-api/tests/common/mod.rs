@@ -217,6 +217,7 @@ impl Api {
             processors: Default::default(),
             timing: Timing::default(),
             screening,
+            authorizations: Arc::default(),
         };
         let sessions = Sessions {
             store: shared.clone(),
@@ -279,6 +280,7 @@ impl Api {
                 secrets: secrets.clone(),
                 clock: clock.clone(),
                 ids: Arc::new(SystemIds),
+                unreadable: Arc::default(),
             },
             events: Arc::default(),
             methods: MethodLists {

@@ -130,6 +130,7 @@ fn disputes(cli: &Cli, store: &Store) -> Result<Disputes, Failure> {
         secrets: Arc::new(secrets),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
+        unreadable: Arc::default(),
     })
 }
 

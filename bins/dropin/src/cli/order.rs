@@ -111,6 +111,7 @@ pub(super) fn payments(cli: &Cli, store: &Store, processor: &ProcessorFlags) -> 
         processors: Arc::default(),
         timing,
         screening,
+        authorizations: Arc::default(),
     })
 }
 

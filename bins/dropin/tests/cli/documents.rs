@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use clap::{Arg, Command, CommandFactory as _};
+use dropin_order::DeclineReason;
 use sandbox_processor::Arguments;
 
 use crate::program::{Data, Dropin, call};
@@ -38,8 +39,9 @@ const SECTIONS: [(&str, &[&str]); 10] = [
 const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 
 /// The part of the deployment that tells of a metric, by the beginning of its name.
-const TELLERS: [(&str, &str); 14] = [
+const TELLERS: [(&str, &str); 15] = [
     ("dropin_audit_", "settler"),
+    ("dropin_authorizations_", "checkout-api, settler"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
     ("dropin_processor_", "session-api, checkout-api, settler, admin-panel"),
@@ -66,6 +68,16 @@ dropin_clock_difference_milliseconds{direction=\"behind\"} 0
 /// What a deployment without a merchant tells, and what follows there with one that has a wallet.
 const WITHOUT_MERCHANT: &str = "# TYPE dropin_wallet_certificate_seconds gauge\n";
 const OF_MERCHANT: &str = "dropin_wallet_certificate_seconds{merchant=\"\"} 0\n";
+
+/// What a deployment tells that authorized nothing yet, before what follows of those that ended in every way.
+const WITHOUT_AUTHORIZATION: &str = "# TYPE dropin_authorizations_total counter\n";
+
+fn of_authorizations() -> String {
+    let outcomes = DeclineReason::ALL.into_iter().map(DeclineReason::as_str).chain(["APPROVED"]);
+    let line =
+        |outcome| format!("dropin_authorizations_total{{processor=\"sandbox\",method=\"\",outcome=\"{outcome}\"}} 0\n");
+    outcomes.map(line).collect()
+}
 
 /// Compares a page with the one in docs, or writes it there.
 fn committed(name: &str, text: &str) {
@@ -213,6 +225,7 @@ fn metrics() -> String {
     assert_eq!(call("GET", &format!("{base}/healthz"), &[], "").0, 200);
     let text = call("GET", &format!("{base}/metrics"), &[], "").1 + ON_POSTGRESQL;
     let text = text.replace(WITHOUT_MERCHANT, &format!("{WITHOUT_MERCHANT}{OF_MERCHANT}"));
+    let text = text.replace(WITHOUT_AUTHORIZATION, &format!("{WITHOUT_AUTHORIZATION}{}", of_authorizations()));
     dropin.stop();
     let mut page = String::from(
         "# Metrics\n\n\

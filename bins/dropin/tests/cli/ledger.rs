@@ -292,6 +292,12 @@ fn open_operations_and_the_processor_are_exposed_at_metrics() {
     assert!(tells("dropin_operations_stuck 0"));
     assert!(tells("dropin_processor_breaker{state=\"closed\",processor=\"sandbox\"} 1"));
     assert!(tells("dropin_processor_calls_total{call=\"authorize\",outcome=\"approved\",processor=\"sandbox\"} 1"));
+    assert!(tells("dropin_authorizations_total{processor=\"sandbox\",method=\"VISA\",outcome=\"APPROVED\"} 1"));
+    let is_timed = |room: &str| {
+        let name = format!("dropin_processor_call_seconds_count{{room=\"{room}\",processor=\"sandbox\"}} ");
+        call("GET", &metrics, &[], "").1.lines().any(|told| told.strip_prefix(&name).is_some_and(|count| count != "0"))
+    };
+    assert!(is_timed("payments") && is_timed("questions"));
     until("none", || tells("dropin_operations_open{kind=\"CAPTURE\",state=\"PENDING\"} 0").then_some(()));
     dropin.stop();
 }

@@ -31,7 +31,7 @@ async fn slowest(world: &World, wakeups: Arc<Notify>, poll: Duration) -> (Durati
     running.await.expect("no panic");
     let told = counters.collect_metrics().await.expect("told");
     let times = told.into_iter().find_map(|measure| match measure.values {
-        MetricValues::Histogram(spread) => Some(spread.count),
+        MetricValues::Histogram(times) => Some(times.iter().map(|one| one.count).sum()),
         MetricValues::Gauge(_) | MetricValues::Counter(_) => None,
     });
     (slowest, times.expect("times"))

@@ -222,6 +222,7 @@ impl Api {
             processors: Default::default(),
             timing: Timing::default(),
             screening,
+            authorizations: Arc::default(),
         };
         let limit = FailureLimit::default();
         let auth = AuthState(Arc::new(Authenticator::new(
@@ -242,6 +243,7 @@ impl Api {
                 secrets: secrets.clone(),
                 clock: clock.clone(),
                 ids: Arc::new(SystemIds),
+                unreadable: Arc::default(),
             },
             contracts: Contracts { store: Arc::new(inner.clone()), clock: clock.clone(), ids: Arc::new(SystemIds) },
             events: Events { store: Arc::new(inner.clone()) },

@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dropin_kernel::MerchantId;
+use dropin_ports::DurationCounts;
 use tokio::sync::watch;
 
 use crate::breaker::{Breaker, BreakerState, Change};
@@ -11,6 +12,19 @@ use crate::bulkhead::{Bulkhead, Permit};
 use crate::config::ProcessorConfig;
 use crate::health::{CallKind, Outcomes, ProcessorHealth};
 use crate::key_standing::KeyStanding;
+
+/// Bounds of the buckets of a call's time; the longest call has [`ProcessorConfig`]'s deadline, eight seconds in a deployment.
+const CALL_TIME_BOUNDS: [Duration; 9] = [
+    Duration::from_millis(25),
+    Duration::from_millis(50),
+    Duration::from_millis(100),
+    Duration::from_millis(250),
+    Duration::from_millis(500),
+    Duration::from_secs(1),
+    Duration::from_millis(2_500),
+    Duration::from_secs(5),
+    Duration::from_secs(10),
+];
 
 /// Why a call was not let through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +50,10 @@ pub(crate) struct Guard {
     payments: Bulkhead,
     questions: Bulkhead,
     pub(crate) outcomes: Outcomes,
+    /// How long calls of payments took.
+    payment_times: DurationCounts,
+    /// How long questions took.
+    question_times: DurationCounts,
     /// Whether the processor accepts our key.
     pub(crate) key: KeyStanding,
 }
@@ -49,6 +67,8 @@ impl Guard {
             payments: Bulkhead::new(config.limits.payments, config.limits.share),
             questions: Bulkhead::new(config.limits.questions, config.limits.share),
             outcomes: Outcomes::new(),
+            payment_times: DurationCounts::new(&CALL_TIME_BOUNDS),
+            question_times: DurationCounts::new(&CALL_TIME_BOUNDS),
             key: KeyStanding::default(),
         }
     }
@@ -67,6 +87,17 @@ impl Guard {
             _ = holding.wait_for(|holding| *holding) => Err(HeldBack::Open),
             permit = bulkhead.enter(merchant, patience) => permit,
         }
+    }
+
+    /// A call took so long, with an answer or without.
+    pub(crate) fn took(&self, asked: CallKind, time: Duration) {
+        let times = if asked.is_payment() { &self.payment_times } else { &self.question_times };
+        times.count(time);
+    }
+
+    /// How long calls took, by the room that they need.
+    pub(crate) fn times(&self) -> [(&'static str, &DurationCounts); 2] {
+        [("payments", &self.payment_times), ("questions", &self.question_times)]
     }
 
     /// A call ended, with an answer or without. True: somebody has to watch over the processor, see [`Guard::pause`].

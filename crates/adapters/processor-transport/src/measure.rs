@@ -10,7 +10,13 @@ use crate::health::{Occupancy, ProcessorHealth};
 #[async_trait]
 impl MetricSource for Transport {
     async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
-        Ok(measures(&self.health()))
+        let times = self.guard.times().map(|(room, times)| times.histogram(vec![("room", room.into())]));
+        let times = Metric::histograms(
+            "dropin_processor_call_seconds",
+            "Time of one call to the processor, from when it has room until its answer or its deadline.",
+            times.into(),
+        );
+        Ok(measures(&self.health()).into_iter().chain([times]).collect())
     }
 }
 

@@ -73,7 +73,7 @@ pub use event_log::{EventLog, EventLogPage, EventLogPosition, LoggedEvent};
 pub use idempotency::{KeyRecord, KeyUse, RequestKey, ResponseStore, ResponseStored, ResponseToStore, StoredResponse};
 pub use ip_countries::IpCountries;
 pub use keyring::{Fingerprint, KeyringError, SealedCard, SecretKeys, Secrets, StashBinding, StashVault};
-pub use metric::{Histogram, Metric, MetricSample, MetricSource, MetricValues};
+pub use metric::{DurationCounts, Histogram, Metric, MetricSample, MetricSource, MetricValues};
 pub use notifications::{
     DeliveryState, DeliveryStatus, DiscardRequest, EventsPurged, Notification, NotificationDetails, NotificationFilter,
     NotificationPage, NotificationQuery, NotificationStore, PastAttempt, ReplayCounts, ReplayItem, ReplayRequest,

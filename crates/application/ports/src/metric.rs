@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,12 +16,52 @@ pub struct MetricSample {
 /// A histogram of durations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
+    /// Names and values of labels; never anything that a caller wrote.
+    pub labels: Vec<(&'static str, Cow<'static, str>)>,
     /// Cumulative buckets: how many took at most this long, shortest first.
     pub at_most: Vec<(Duration, u64)>,
     /// How many there were, the longest included.
     pub count: u64,
     /// How long all of them took, added up.
     pub sum: Duration,
+}
+
+/// Counts durations for a [`Histogram`]. It is never waited for.
+#[derive(Debug)]
+pub struct DurationCounts {
+    bounds: &'static [Duration],
+    /// Each duration stands in the first bucket that is long enough; the last one is for the longest.
+    buckets: Vec<AtomicU64>,
+    micros: AtomicU64,
+}
+
+impl DurationCounts {
+    /// None yet. `bounds` are those of the buckets, shortest first.
+    pub fn new(bounds: &'static [Duration]) -> Self {
+        let buckets = std::iter::repeat_with(AtomicU64::default).take(bounds.len() + 1).collect();
+        Self { bounds, buckets, micros: AtomicU64::default() }
+    }
+
+    /// Counts one.
+    pub fn count(&self, time: Duration) {
+        let bucket = self.bounds.iter().position(|bound| time <= *bound).unwrap_or(self.bounds.len());
+        if let Some(bucket) = self.buckets.get(bucket) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        self.micros.fetch_add(u64::try_from(time.as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// All of them until now.
+    pub fn histogram(&self, labels: Vec<(&'static str, Cow<'static, str>)>) -> Histogram {
+        let mut count = 0;
+        let mut so_far = self.buckets.iter().map(|bucket| {
+            count += bucket.load(Ordering::Relaxed);
+            count
+        });
+        let at_most = self.bounds.iter().copied().zip(so_far.by_ref()).collect();
+        let all = so_far.next().unwrap_or_default();
+        Histogram { labels, at_most, count: all, sum: Duration::from_micros(self.micros.load(Ordering::Relaxed)) }
+    }
 }
 
 /// The values of a [`Metric`], by type.
@@ -31,7 +72,7 @@ pub enum MetricValues {
     /// They only count up, from the start of the program. Their name ends in `_total`.
     Counter(Vec<MetricSample>),
     /// Times, counted from the start of the program. Their name ends in `_seconds`.
-    Histogram(Histogram),
+    Histogram(Vec<Histogram>),
 }
 
 /// A metric, as it is exported at /metrics.
@@ -66,9 +107,9 @@ impl Metric {
         Self { name, help, values: MetricValues::Counter(samples) }
     }
 
-    /// A histogram.
-    pub fn histogram(name: &'static str, help: &'static str, histogram: Histogram) -> Self {
-        Self { name, help, values: MetricValues::Histogram(histogram) }
+    /// A histogram for each set of labels.
+    pub fn histograms(name: &'static str, help: &'static str, histograms: Vec<Histogram>) -> Self {
+        Self { name, help, values: MetricValues::Histogram(histograms) }
     }
 
     /// Its samples; none for a histogram.

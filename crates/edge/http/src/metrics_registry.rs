@@ -1,5 +1,6 @@
 //! The measurements of other components that `/metrics` shows beside the counts of requests.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,24 +62,31 @@ fn render(text: &mut String, measure: &Metric) {
         MetricValues::Gauge(readings) | MetricValues::Counter(readings) => {
             readings.iter().for_each(|one| render_reading(text, name, one));
         }
-        MetricValues::Histogram(spread) => render_spread(text, name, spread),
+        MetricValues::Histogram(all) => all.iter().for_each(|one| render_histogram(text, name, one)),
     }
 }
 
 fn render_reading(text: &mut String, name: &str, reading: &MetricSample) {
-    let labels: Vec<_> = reading.labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
-    let labels = if labels.is_empty() { String::new() } else { format!("{{{}}}", labels.join(",")) };
-    let _ = writeln!(text, "{name}{labels} {}", reading.value);
+    let _ = writeln!(text, "{name}{} {}", rendered_labels(&reading.labels, None), reading.value);
+}
+
+/// Labels in braces, with the bound of a bucket behind them if there is one; nothing where there are none.
+fn rendered_labels(labels: &[(&'static str, Cow<'static, str>)], bound: Option<&str>) -> String {
+    let bound = bound.map(|bound| format!("le=\"{bound}\""));
+    let labels = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).chain(bound);
+    let labels = labels.collect::<Vec<_>>().join(",");
+    if labels.is_empty() { labels } else { format!("{{{labels}}}") }
 }
 
 /// Times are written in seconds, as Prometheus wants all of them.
-fn render_spread(text: &mut String, name: &str, spread: &Histogram) {
-    let Histogram { at_most, count, sum } = spread;
-    for (bound, cumulative) in at_most {
-        let _ = writeln!(text, "{name}_bucket{{le=\"{}\"}} {cumulative}", bound.as_secs_f64());
+fn render_histogram(text: &mut String, name: &str, histogram: &Histogram) {
+    let Histogram { labels, at_most, count, sum } = histogram;
+    let bounds = at_most.iter().map(|(bound, cumulative)| (bound.as_secs_f64().to_string(), cumulative));
+    for (bound, cumulative) in bounds.chain([("+Inf".to_owned(), count)]) {
+        let _ = writeln!(text, "{name}_bucket{} {cumulative}", rendered_labels(labels, Some(&bound)));
     }
-    let _ = writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {count}");
-    let _ = writeln!(text, "{name}_sum {}\n{name}_count {count}", sum.as_secs_f64());
+    let labels = rendered_labels(labels, None);
+    let _ = writeln!(text, "{name}_sum{labels} {}\n{name}_count{labels} {count}", sum.as_secs_f64());
 }
 
 #[cfg(test)]
@@ -150,8 +158,15 @@ mod tests {
         let millis = Duration::from_millis;
         let at_most = vec![(millis(5), 1), (millis(250), 3), (millis(10_000), 3)];
         let mut text = String::new();
-        let spread = Histogram { at_most, count: 4, sum: millis(60_403) };
-        render(&mut text, &Metric::histogram("waited_seconds", "How long.", spread));
+        let waited = Histogram { labels: Vec::new(), at_most, count: 4, sum: millis(60_403) };
+        render(&mut text, &Metric::histograms("waited_seconds", "How long.", vec![waited]));
+        let by_room = |room: &'static str, count| Histogram {
+            labels: vec![("room", room.into())],
+            at_most: vec![(millis(50), 1)],
+            count,
+            sum: millis(90),
+        };
+        render(&mut text, &Metric::histograms("asked_seconds", "How long.", vec![by_room("a", 2), by_room("b", 1)]));
         render(&mut text, &Metric::counter("gone_total", "How many.", 2));
         let expected = [
             ("waited_seconds_bucket{le=\"0.005\"}", 1.0),
@@ -160,6 +175,14 @@ mod tests {
             ("waited_seconds_bucket{le=\"+Inf\"}", 4.0),
             ("waited_seconds_sum", 60.403),
             ("waited_seconds_count", 4.0),
+            ("asked_seconds_bucket{room=\"a\",le=\"0.05\"}", 1.0),
+            ("asked_seconds_bucket{room=\"a\",le=\"+Inf\"}", 2.0),
+            ("asked_seconds_sum{room=\"a\"}", 0.09),
+            ("asked_seconds_count{room=\"a\"}", 2.0),
+            ("asked_seconds_bucket{room=\"b\",le=\"0.05\"}", 1.0),
+            ("asked_seconds_bucket{room=\"b\",le=\"+Inf\"}", 1.0),
+            ("asked_seconds_sum{room=\"b\"}", 0.09),
+            ("asked_seconds_count{room=\"b\"}", 1.0),
             ("gone_total", 2.0),
         ];
         assert_eq!(samples(&text), expected);

@@ -15,11 +15,11 @@ use dropin_boot::{
 };
 use dropin_catalogue::Catalogue;
 use dropin_kernel::ProcessorId;
-use dropin_ports::{CredentialVault, Processor, Secrets};
+use dropin_ports::{CredentialVault, Secrets};
 use dropin_processor_transport::{CallLimits, ProcessorBreakerRules, ProcessorConfig, ProcessorConfigError};
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::disputes::{DisputeProcessors, Disputes};
-use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
+use dropin_usecases::payments::{AuthorizationMetrics, PROCESSOR_DEADLINE, Payments, Timing};
 use dropin_usecases::screening::PaymentScreening;
 
 pub use dropin_processor_stripe::SIGNATURE_HEADER;
@@ -118,16 +118,17 @@ fn start_client(
     ProcessorClient::start(processor.processor, config)
 }
 
-/// Payments at this processor, by the methods of `catalogue`: [`CatalogueFileArgs::known`] for a service that begins none. `credentials` are the keys of
+/// Payments at these processors, by the methods of `catalogue`: [`CatalogueFileArgs::known`] for a service that begins none. `credentials` are the keys of
 /// stored credentials, where the program has them. What was screened can be read; nothing is screened before it has rules.
 pub async fn payments(
     context: &Context,
-    processor: Arc<dyn Processor>,
+    processor: Arc<ProcessorRouter>,
     catalogue: Arc<Catalogue>,
     credentials: Option<Arc<dyn CredentialVault>>,
 ) -> Payments {
     let (clock, ids) = (context.clock.clone(), context.ids.clone());
     let screening = screening(context).await;
+    let authorizations = authorizations(context, &processor).await;
     Payments {
         store: context.store.clone(),
         processor,
@@ -138,6 +139,7 @@ pub async fn payments(
         processors: Default::default(),
         timing: Timing::default(),
         screening,
+        authorizations,
     }
 }
 
@@ -150,7 +152,16 @@ pub fn disputes(context: &Context, processors: Arc<dyn DisputeProcessors>, secre
         secrets,
         clock: context.clock.clone(),
         ids: context.ids.clone(),
+        unreadable: Arc::default(),
     }
+}
+
+/// What the services of a process count together.
+async fn authorizations(context: &Context, processors: &ProcessorRouter) -> Arc<AuthorizationMetrics> {
+    let main = processors.all().next().map(|main| main.id.clone());
+    let make = async || Ok::<_, Infallible>(Arc::new(main.map_or_else(Default::default, AuthorizationMetrics::new)));
+    let Ok(authorizations) = context.share(make).await;
+    authorizations
 }
 
 /// What the services of a process screen with, and count together.

@@ -265,19 +265,22 @@ impl MetricSource for ProcessorRouter {
         let accounts = self.accounts.as_ref().map_or_else(Vec::new, |accounts| accounts.used());
         for NamedProcessor { id, client } in self.all().chain(&accounts) {
             for mut metric in client.collect_metrics().await? {
-                if let MetricValues::Gauge(samples) | MetricValues::Counter(samples) = &mut metric.values {
-                    for sample in samples {
-                        sample.labels.push(("processor", Cow::Owned(id.to_string())));
+                let labels: Vec<_> = match &mut metric.values {
+                    MetricValues::Gauge(samples) | MetricValues::Counter(samples) => {
+                        samples.iter_mut().map(|sample| &mut sample.labels).collect()
                     }
-                }
+                    MetricValues::Histogram(all) => all.iter_mut().map(|one| &mut one.labels).collect(),
+                };
+                labels.into_iter().for_each(|labels| labels.push(("processor", Cow::Owned(id.to_string()))));
                 let Some(known) = all.iter_mut().find(|one| one.name == metric.name) else {
                     all.push(metric);
                     continue;
                 };
-                if let (MetricValues::Gauge(known), MetricValues::Gauge(more))
-                | (MetricValues::Counter(known), MetricValues::Counter(more)) = (&mut known.values, metric.values)
-                {
-                    known.extend(more);
+                match (&mut known.values, metric.values) {
+                    (MetricValues::Gauge(known), MetricValues::Gauge(more))
+                    | (MetricValues::Counter(known), MetricValues::Counter(more)) => known.extend(more),
+                    (MetricValues::Histogram(known), MetricValues::Histogram(more)) => known.extend(more),
+                    (MetricValues::Gauge(_) | MetricValues::Counter(_) | MetricValues::Histogram(_), _) => {}
                 }
             }
         }

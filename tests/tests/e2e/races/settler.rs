@@ -59,6 +59,7 @@ impl Settler {
             processors: Default::default(),
             timing: Timing::default(),
             screening,
+            authorizations: Arc::default(),
         };
         Self {
             store,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dropin_kernel::EndpointId;
 use dropin_notification::{AttemptOutcome, FailureClass};
-use dropin_ports::{Histogram, Metric, MetricSample, MetricSource};
+use dropin_ports::{DurationCounts, Metric, MetricSample, MetricSource};
 
 /// The outcome of an attempt, as it is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,29 +96,13 @@ const BOUNDS: [Duration; 14] = [
     Duration::from_secs(72 * 60 * 60),
 ];
 
-/// DurationHistogram, each in the first bucket that is long enough; the last one is for the longest.
-#[derive(Debug, Default)]
-struct DurationHistogram {
-    buckets: [AtomicU64; BOUNDS.len() + 1],
-    micros: AtomicU64,
-}
+/// Times, none counted yet.
+#[derive(Debug)]
+struct AcknowledgedTimes(DurationCounts);
 
-impl DurationHistogram {
-    fn count(&self, time: Duration) {
-        let bucket = BOUNDS.iter().position(|bound| time <= *bound).unwrap_or(BOUNDS.len());
-        add(&self.buckets[bucket], 1);
-        add(&self.micros, u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
-    }
-
-    fn spread(&self) -> Histogram {
-        let mut count = 0;
-        let mut so_far = |bucket: &AtomicU64| {
-            count += bucket.load(Ordering::Relaxed);
-            count
-        };
-        let at_most = BOUNDS.iter().zip(&self.buckets).map(|(bound, bucket)| (*bound, so_far(bucket))).collect();
-        let count = so_far(&self.buckets[BOUNDS.len()]);
-        Histogram { at_most, count, sum: Duration::from_micros(self.micros.load(Ordering::Relaxed)) }
+impl Default for AcknowledgedTimes {
+    fn default() -> Self {
+        Self(DurationCounts::new(&BOUNDS))
     }
 }
 
@@ -135,7 +119,7 @@ enum OpenBreaker {
 #[derive(Debug, Default)]
 pub struct Counters {
     attempts: [AtomicU64; OutcomeClass::ALL.len()],
-    acknowledged: DurationHistogram,
+    acknowledged: AcknowledgedTimes,
     parked: AtomicU64,
     fenced: AtomicU64,
     leases_expired: AtomicU64,
@@ -151,7 +135,7 @@ impl Counters {
 
     /// A notification was acknowledged, so long after what it tells happened.
     pub fn acknowledged(&self, since_event: Duration) {
-        self.acknowledged.count(since_event);
+        self.acknowledged.0.count(since_event);
     }
 
     /// A notification was given up.
@@ -213,10 +197,10 @@ impl Counters {
                 "Tries to send a notification, by what came of them.",
                 attempts.collect(),
             ),
-            Metric::histogram(
+            Metric::histograms(
                 "dropin_notification_acknowledged_seconds",
                 "Time from what a notification tells to the merchant's 200 for it.",
-                self.acknowledged.spread(),
+                vec![self.acknowledged.0.histogram(Vec::new())],
             ),
             Metric::counter(
                 "dropin_notification_parked_total",
@@ -315,14 +299,15 @@ mod tests {
             counters.acknowledged(Duration::from_millis(millis));
         }
         let all = counters.measures();
-        let Some(MetricValues::Histogram(spread)) =
+        let Some(MetricValues::Histogram(times)) =
             all.into_iter().map(|one| one.values).find(|one| matches!(one, MetricValues::Histogram(_)))
         else {
             panic!("no times")
         };
-        let so_many: Vec<u64> = spread.at_most.iter().map(|(_, so_many)| *so_many).collect();
+        let [times] = &times[..] else { panic!("{times:?}") };
+        let so_many: Vec<u64> = times.at_most.iter().map(|(_, so_many)| *so_many).collect();
         assert_eq!(so_many, [0, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2]);
-        assert_eq!((spread.count, spread.sum), (3, Duration::from_millis(400_000_017)));
+        assert_eq!((times.count, times.sum), (3, Duration::from_millis(400_000_017)));
         assert!(BOUNDS.is_sorted());
     }
 

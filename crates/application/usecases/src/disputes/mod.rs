@@ -8,6 +8,7 @@ mod evidence;
 mod given_answer;
 mod open;
 mod report;
+mod unreadable;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use dropin_ports::{
 };
 
 pub(crate) use evidence::owner as evidence_owner;
+pub use unreadable::UnreadableLists;
 
 /// How often a decision is made again after somebody else changed the dispute or its Order first.
 const MAX_CAS_RETRIES: u32 = 8;
@@ -82,6 +84,8 @@ pub struct Disputes {
     pub clock: Arc<dyn Clock>,
     /// New ids.
     pub ids: Arc<dyn IdSource>,
+    /// Whose list cannot be read, as it was logged.
+    pub unreadable: Arc<UnreadableLists>,
 }
 
 /// Why a dispute is not shown or not answered.

@@ -26,7 +26,9 @@ impl Disputes {
     /// [`StoreError`].
     pub async fn read_new(&self, limit: u32) -> Result<bool, StoreError> {
         let (mut more, mut failed) = (false, Ok(()));
-        for processor in &self.processors.list().await? {
+        let processors = self.processors.list().await?;
+        self.unreadable.retain(processors.iter().map(|processor| &processor.name));
+        for processor in &processors {
             // One that fails keeps no other from being read.
             match self.read_list(processor, limit).await {
                 Ok(there_is_more) => more |= there_is_more,
@@ -44,10 +46,11 @@ impl Disputes {
             let listed = match processor.api.list_disputes(after.as_deref(), limit).await {
                 Ok(listed) => listed,
                 Err(error) => {
-                    log::warn!(processor = processor.name.as_str(), error:% = error; "disputes cannot be read; trying again");
+                    self.unreadable.failed(&processor.name, &error);
                     return Ok(false);
                 }
             };
+            self.unreadable.read(&processor.name);
             is_full = listed.len() == usize::try_from(limit).unwrap_or(usize::MAX);
             for one in listed {
                 if let Some(dispute) = &one.dispute {

@@ -16,6 +16,7 @@ mod expire;
 mod failed_refund;
 mod import;
 mod instrument;
+mod metrics;
 mod open_contract;
 mod orders;
 mod pay_another_way;
@@ -56,6 +57,7 @@ pub use capture::{CaptureError, CaptureReason};
 pub use charge::ChargeAsk;
 pub use checkout::{CheckoutAsk, CheckoutError, Checkouts};
 pub use import::{ImportRefused, MissingName, MissingNames, MissingRecord, MissingUnknown, RecordImport};
+pub use metrics::AuthorizationMetrics;
 pub use open_contract::OpenContractAsk;
 pub use orders::OrderError;
 pub use poll_throttle::PollThrottle;
@@ -144,6 +146,8 @@ pub struct Payments {
     pub timing: Timing,
     /// Screens what shoppers pay.
     pub screening: PaymentScreening,
+    /// Counts how authorizations end.
+    pub authorizations: Arc<AuthorizationMetrics>,
 }
 
 /// Why a stored card cannot be charged now.
@@ -324,7 +328,11 @@ impl Payments {
             let shown = order_document(&after.order).finish();
             decision.audit = audit.clone().map(|entry| entry.with_after(shown));
             match self.store.settle(decision).await? {
-                Settled::Done => return Ok(after),
+                Settled::Done => {
+                    let method = &after.order.payment_method;
+                    self.authorizations.count(&payment.operation, method, after.state, answer);
+                    return Ok(after);
+                }
                 Settled::AlreadySettled | Settled::Stale => {}
             }
         }

@@ -205,6 +205,7 @@ impl Deployment {
             processors: Default::default(),
             timing: Timing::default(),
             screening,
+            authorizations: Arc::default(),
         };
         let checkout_url = "http://localhost:8083".to_owned();
         let shopper = Shopper {

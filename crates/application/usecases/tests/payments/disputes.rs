@@ -101,6 +101,7 @@ impl Scene {
             secrets: keys.clone(),
             clock: world.payments.clock.clone(),
             ids: Arc::new(FreshIds),
+            unreadable: Arc::default(),
         };
         Self { world, bank, disputes, keys, _folder: folder }
     }

@@ -5,6 +5,7 @@
 mod aftermath;
 mod amounts;
 mod attempts;
+mod authorization_metrics;
 mod card_testing;
 mod counts;
 mod crashes;

@@ -130,6 +130,7 @@ impl World {
             processors: Default::default(),
             timing: Timing::default(),
             screening: screening.with_rules(rules.clone()).with_keyring(keyring.clone()),
+            authorizations: Arc::default(),
         };
         let return_base = "http://localhost:8083".to_owned();
         let (store_of, clock_of) = (shared.clone(), clock.clone());

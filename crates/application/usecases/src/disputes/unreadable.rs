@@ -1,0 +1,68 @@
+//! Lists of disputes that cannot be read: each reason is logged once, until the list is read again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use dropin_kernel::ProcessorId;
+use dropin_ports::DisputesUnavailable;
+
+/// Most reasons of one processor that are remembered; another one is logged at level DEBUG alone.
+const MAX_REASONS: usize = 8;
+
+/// The processors whose list could not be read when it was read last, each with the reasons that were logged.
+#[derive(Debug, Default)]
+pub struct UnreadableLists(Mutex<BTreeMap<ProcessorId, BTreeSet<String>>>);
+
+impl UnreadableLists {
+    /// Logs why a list cannot be read, unless that was logged before.
+    pub(super) fn failed(&self, processor: &ProcessorId, error: &DisputesUnavailable) {
+        let level = if self.is_new(processor, &error.0) { log::Level::Warn } else { log::Level::Debug };
+        log::log!(
+            level, processor = processor.as_str(), error:% = error;
+            "disputes cannot be read; trying again, and saying each reason once until they are read"
+        );
+    }
+
+    fn is_new(&self, processor: &ProcessorId, why: &str) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let reasons = all.entry(processor.clone()).or_default();
+        reasons.len() < MAX_REASONS && reasons.insert(why.to_owned())
+    }
+
+    /// Logs that a list is read again, where it was not.
+    pub(super) fn read(&self, processor: &ProcessorId) {
+        if self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(processor).is_some() {
+            log::info!(processor = processor.as_str(); "disputes are read again");
+        }
+    }
+
+    /// Forgets the processors that are not these.
+    pub(super) fn retain<'a>(&self, processors: impl Iterator<Item = &'a ProcessorId> + Clone) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|known, _| processors.clone().any(|processor| processor == known));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_new_once_until_the_list_is_read_again() {
+        let (lists, [bank, other]) = (UnreadableLists::default(), ["bank", "other"].map(|name| name.parse().unwrap()));
+        let is_new = |processor: &ProcessorId, why: &str| lists.is_new(processor, why);
+        assert_eq!([is_new(&bank, "HTTP 404"), is_new(&bank, "HTTP 404")], [true, false]);
+        // Two reasons that take turns are two lines, and not one every two seconds.
+        assert_eq!(
+            [is_new(&bank, "refused"), is_new(&bank, "HTTP 404"), is_new(&bank, "refused")],
+            [true, false, false]
+        );
+        assert!(is_new(&other, "HTTP 404"), "another processor's");
+        lists.read(&bank);
+        assert_eq!([is_new(&bank, "HTTP 404"), is_new(&other, "HTTP 404")], [true, false]);
+        lists.retain([&bank].into_iter());
+        assert_eq!([is_new(&bank, "HTTP 404"), is_new(&other, "HTTP 404")], [false, true]);
+        let told = (0..100).filter(|number| is_new(&other, &number.to_string())).count();
+        assert_eq!(told, MAX_REASONS - 1);
+    }
+}
