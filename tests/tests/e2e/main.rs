@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod account_disputes;
 mod admin;
 mod audit_log;
 mod browser;

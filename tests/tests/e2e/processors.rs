@@ -12,14 +12,16 @@ use crate::stripe::{KeyFile, key_was_read, send_event};
 use crate::{AUTHORIZED, PAID};
 
 /// A deployment whose file names the stand-in as `acquirer`.
-struct Deployment {
-    world: World,
+pub(crate) struct Deployment {
+    pub(crate) world: World,
     key: KeyFile,
-    file: String,
+    pub(crate) file: String,
+    /// Where the stand-in is.
+    pub(crate) stripe: String,
 }
 
 impl Deployment {
-    async fn start(topology: Topology) -> Self {
+    pub(crate) async fn start(topology: Topology) -> Self {
         let (key, url) = (KeyFile::new(KEY), format!("http://{}", StandIn::start().await));
         let path = key.path.with_file_name("processors.toml");
         let text = format!(
@@ -28,11 +30,11 @@ impl Deployment {
         fs::write(&path, text).unwrap();
         let file = path.display().to_string();
         let world = World::start_with(topology, &[("DROPIN_PROCESSORS", &file)]).await;
-        Self { world, key, file }
+        Self { world, key, file, stripe: url }
     }
 
     /// Sets the merchant's rules, and waits until a new Session offers PayPal, which the main processor alone does, or offers it no longer.
-    async fn route(&self, rules: &[&str], offers_paypal: bool) {
+    pub(crate) async fn route(&self, rules: &[&str], offers_paypal: bool) {
         let id = self.world.merchant.id.as_str();
         let mut arguments = vec!["--processors", &self.file, "merchant", "processor"];
         arguments.extend(if rules.is_empty() { ["clear", id] } else { ["set", id] });
@@ -46,6 +48,13 @@ impl Deployment {
         })
         .await;
     }
+}
+
+/// What the program at an address tells at /metrics.
+async fn metrics(address: &str) -> String {
+    let url = url::Url::parse(address).unwrap().join("/metrics").unwrap();
+    let mut told = awc::Client::default().get(url.as_str()).send().await.unwrap();
+    String::from_utf8(told.body().limit(1 << 20).await.unwrap().to_vec()).unwrap()
 }
 
 /// A checkout of the merchant's server with what was stored; how its answer tells the money.
@@ -173,6 +182,13 @@ async fn a_merchant_is_paid_into_its_own_account(topology: Topology) {
     })
     .await;
     assert_eq!(compared("acquirer")["Orders"], 0);
+    // Approvals are counted for the processor that the account is at, calls for the account.
+    let told = metrics(&world.checkout).await;
+    let is_told = |line: &str| told.lines().any(|told| told.starts_with(line) && !told.ends_with(" 0"));
+    assert!(is_told(r#"dropin_authorizations_total{processor="acquirer",method="VISA",outcome="APPROVED"}"#), "{told}");
+    for metric in [r#"calls_total{call="authorize",outcome="approved""#, r#"call_seconds_count{room="payments""#] {
+        assert!(is_told(&format!("dropin_processor_{metric},processor=\"acquirer.ana\"}}")), "{metric}: {told}");
+    }
     // Another key of the same account.
     set("acquirer.ana", "sk_test_own_ana_2").unwrap();
     deployment.route(&[], true).await;

@@ -88,7 +88,7 @@ async fn answer(request: HttpRequest, body: Bytes, books: Data<Arc<Mutex<Books>>
     let content_type = request.headers().get("content-type").map_or("", |value| value.to_str().unwrap());
     let answer = match (asked.method.as_str(), asked.path.as_str()) {
         ("POST", "/v1/files") => books.take_file(content_type, &body),
-        (method, _) => books.act(method, &asked.parts(), &asked.fields, &asked.host),
+        _ => books.act(&asked),
     };
     reply(books.remembered.remember(asked, answer))
 }
@@ -99,8 +99,9 @@ impl Books {
         format!("{prefix}_{:06}", self.count)
     }
 
-    fn act(&mut self, method: &str, parts: &[&str], fields: &Fields, host: &str) -> Answer {
-        match (method, parts) {
+    fn act(&mut self, asked: &Asked) -> Answer {
+        let (method, fields, host) = (asked.method.as_str(), &asked.fields, asked.host.as_str());
+        match (method, &asked.parts()[..]) {
             ("GET", ["balance"]) => (200, json!({"object": "balance"})),
             ("POST", ["customers"]) => (200, json!({"id": self.id("cus")})),
             ("POST", ["tokens"]) => (200, json!({"id": self.id("cvctok")})),
@@ -129,7 +130,7 @@ impl Books {
             ("POST", ["payment_intents" | "setup_intents", id, "cancel"]) => self.cancel(id, fields, host),
             ("POST", ["refunds"]) => self.refund(fields),
             ("GET", ["refunds"]) => self.list_refunds(fields),
-            (_, ["disputes", rest @ ..]) => self.dispute(method, rest, fields),
+            (_, ["disputes", rest @ ..]) => self.dispute(asked, rest),
             ("GET", ["files", id]) => (200, self.files[*id].clone()),
             _ => missing(),
         }

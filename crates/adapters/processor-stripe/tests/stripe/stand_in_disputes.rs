@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Answer, Books, Fields, PAGE, invalid, metadata, refusal};
+use super::{Answer, Asked, Books, Fields, PAGE, invalid, metadata, refusal};
 
 /// A card whose payments are disputed once they are captured.
 const DISPUTED: &str = "4000000000000259";
@@ -31,18 +31,24 @@ impl Books {
             return;
         }
         let (amount, currency) = (kept.received, kept.fields["currency"].clone());
-        let shown = json!({"id": self.id("du"), "object": "dispute", "status": "needs_response", "reason": "fraudulent",
+        let id = self.id("du");
+        // It is of the intent's account: no other one sees it.
+        if let Some(account) = self.remembered.accounts.get(intent).cloned() {
+            self.remembered.accounts.insert(id.clone(), account);
+        }
+        let shown = json!({"id": id, "object": "dispute", "status": "needs_response", "reason": "fraudulent",
             "amount": amount, "currency": currency, "payment_intent": intent, "metadata": {}, "evidence": {},
             "evidence_details": {"due_by": DUE_BY, "submission_count": 0}});
         // The newest first.
         self.disputes.insert(0, Dispute { shown, decision: None, has_failed: false });
     }
 
-    pub(super) fn dispute(&mut self, method: &str, parts: &[&str], fields: &Fields) -> Answer {
-        let Some((id, rest)) = parts.split_first() else { return self.list_disputes(fields) };
+    pub(super) fn dispute(&mut self, asked: &Asked, parts: &[&str]) -> Answer {
+        let fields = &asked.fields;
+        let Some((id, rest)) = parts.split_first() else { return self.list_disputes(asked) };
         let Some(at) = self.disputes.iter().position(|dispute| dispute.shown["id"] == *id) else { return missing() };
         let dispute = &mut self.disputes[at];
-        match (method, rest) {
+        match (asked.method.as_str(), rest) {
             ("GET", []) => {
                 if let Some(decision) = dispute.decision.take() {
                     dispute.shown["status"] = json!(decision);
@@ -95,8 +101,10 @@ impl Books {
         if text == Some("doubtful_evidence") { Err(failure) } else { Ok(()) }
     }
 
-    fn list_disputes(&self, fields: &Fields) -> Answer {
-        let all: Vec<_> = self.disputes.iter().map(|dispute| &dispute.shown).collect();
+    fn list_disputes(&self, asked: &Asked) -> Answer {
+        let is_seen = |dispute: &&Value| dispute["id"].as_str().is_some_and(|id| self.remembered.is_seen(asked, id));
+        let all: Vec<_> = self.disputes.iter().map(|dispute| &dispute.shown).filter(is_seen).collect();
+        let fields = &asked.fields;
         let place = |name: &str| {
             let id = fields.get(name)?;
             all.iter().position(|dispute| dispute["id"] == id.as_str())

@@ -74,11 +74,11 @@ impl Asked {
 #[derive(Default)]
 pub(super) struct Remembered {
     answers: HashMap<(String, String), (Fields, Answer)>,
-    accounts: HashMap<String, String>,
+    pub(super) accounts: HashMap<String, String>,
 }
 
 impl Remembered {
-    fn is_seen(&self, asked: &Asked, id: &str) -> bool {
+    pub(super) fn is_seen(&self, asked: &Asked, id: &str) -> bool {
         self.accounts.get(id).is_none_or(|account| *account == asked.account)
     }
 
