@@ -42,7 +42,11 @@ async fn card_payments_at_localstripe(topology: Topology) {
     let given_up = world.authorized(cards::MASTERCARD).await;
     assert_eq!(merchant.cancel_order(&given_up.order).await.status, 200);
     receiver.expect(&given_up.session, &[&AUTHORIZED[..], &["ORDER_CANCELLED"]].concat()).await;
-    let report = compared(&world, &settings).await;
+    // localstripe has no disputes. The settler asks every two seconds.
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    let said = world.programs.logged();
+    assert_eq!(said.lines().filter(|line| line.contains("disputes cannot be read")).count(), 1, "once: {said}");
+    let report = compared(&world, &settings, Duration::from_secs(10)).await;
     assert_eq!((&report["Clean"], &report["Orders"], &report["OpenOperations"]), (&json!(true), &json!(4), &json!(0)));
     assert_eq!(report["JournalEntries"], 5, "four payments and a refund: {report}");
     world.finish_at_another_processor().await;
@@ -96,10 +100,10 @@ async fn an_account_of_its_own_at_localstripe_by_every_program_on_postgresql() {
 }
 
 /// What `dropin ledger verify` says of our books and localstripe's lists, once nothing is open.
-async fn compared(world: &World, settings: &[(&str, &str)]) -> Value {
+pub(crate) async fn compared(world: &World, settings: &[(&str, &str)], within: Duration) -> Value {
     let span = ["--from", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z"];
     let line = [&["ledger", "verify", "--of", "stripe", "--json"], &span[..]].concat();
-    until("nothing is open", Duration::from_secs(10), async || {
+    until("nothing is open", within, async || {
         let said = world.programs.dropin_command(&line).envs(settings.iter().copied()).output().unwrap();
         let told = String::from_utf8_lossy(&said.stdout);
         let report: Value =

@@ -20,6 +20,7 @@ mod hosted;
 mod hygiene;
 mod keys;
 mod localstripe;
+mod localstripe_faults;
 mod notifications;
 mod numbers;
 mod own_methods;

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use actix_web::rt::spawn;
@@ -19,6 +20,10 @@ pub enum ProxyFault {
     Hold,
     /// It arrives twice, and the first answer is given.
     Double,
+    /// It never arrives, and nothing is answered until the caller goes away.
+    Silence,
+    /// It arrives, and nothing is answered until the caller goes away.
+    SilenceAfter,
     /// It arrives, and this is answered in place of the processor's answer.
     AnswerAfter(String),
     /// It never arrives, and this is answered.
@@ -39,6 +44,9 @@ struct Inside {
     next: Mutex<Option<(Matches, ProxyFault)>>,
     held: Mutex<Vec<Vec<u8>>>,
     requests: Mutex<Vec<String>>,
+    /// Callers that were left without an answer.
+    silent: AtomicUsize,
+    is_away: AtomicBool,
 }
 
 /// A proxy for HTTP/1.1 on loopback: one request for each connection, one fault at a time.
@@ -82,6 +90,16 @@ impl FaultProxy {
         self.inside.next.lock().unwrap().is_none()
     }
 
+    /// How many callers were left without an answer; what was to arrive has.
+    pub fn silent(&self) -> usize {
+        self.inside.silent.load(Ordering::SeqCst)
+    }
+
+    /// While it is away, every connection ends at once and nothing arrives.
+    pub fn set_away(&self, is_away: bool) {
+        self.inside.is_away.store(is_away, Ordering::SeqCst);
+    }
+
     /// Lets what was held arrive, and waits until the processor has done with it.
     pub async fn deliver(&self) {
         let held = std::mem::take(&mut *self.inside.held.lock().unwrap());
@@ -97,6 +115,9 @@ impl FaultProxy {
     }
 
     async fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
+        if self.inside.is_away.load(Ordering::SeqCst) {
+            return Ok(());
+        }
         let request = read_request(&mut stream).await?;
         let line = String::from_utf8_lossy(&request).lines().next().unwrap_or_default().to_owned();
         self.inside.requests.lock().unwrap().push(line.clone());
@@ -116,6 +137,13 @@ impl FaultProxy {
                 let first = self.ask(&request).await?;
                 self.ask(&request).await?;
                 first
+            }
+            Some(fault @ (ProxyFault::Silence | ProxyFault::SilenceAfter)) => {
+                if fault == ProxyFault::SilenceAfter {
+                    self.ask(&request).await?;
+                }
+                self.inside.silent.fetch_add(1, Ordering::SeqCst);
+                return stream.read_to_end(&mut Vec::new()).await.map(drop);
             }
             Some(ProxyFault::AnswerAfter(answer)) => {
                 self.ask(&request).await?;
