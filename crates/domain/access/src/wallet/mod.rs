@@ -323,5 +323,4 @@ impl WalletHosts {
 }
 
 #[cfg(test)]
-#[path = "wallet/tests.rs"]
 mod tests;
