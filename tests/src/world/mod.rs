@@ -1,6 +1,7 @@
 //! A whole deployment with its own data, processor, merchant and receiver, for one test.
 
 mod audit;
+mod demo;
 mod hosted;
 mod merchant;
 mod postgres;
@@ -18,10 +19,11 @@ use actix_web::http::Method;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+pub use demo::Demo;
 pub use merchant::Merchant;
 pub use program::Program;
 pub use shopper::{Shopper, Stashed};
-pub use topology::{AdminPanel, Demo, Topology, check_example};
+pub use topology::{AdminPanel, Topology, check_example};
 
 use crate::http::Http;
 use crate::receiver::Receiver;

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use tempfile::TempDir;
 
 use super::program::{Program, binary};
 use crate::http::Http;
@@ -23,7 +22,7 @@ pub enum Topology {
 
 const SERVICES: [&str; 6] = ["session-api", "checkout-api", "stash-api", "notifier", "settler", "sandbox-processor"];
 /// How long a graceful stop may take; nothing in these tests holds a request longer.
-const STOP: Duration = Duration::from_secs(20);
+pub(super) const STOP: Duration = Duration::from_secs(20);
 /// How long a program may take to its first 200 from /readyz.
 const READY_WITHIN: Duration = Duration::from_secs(20);
 
@@ -311,63 +310,6 @@ pub struct AdminPanel {
     program: Option<Program>,
 }
 
-/// `dropin` as a newcomer starts it, with its demo merchant and shop.
-pub struct Demo {
-    /// Address of the shop.
-    pub shop: String,
-    program: Program,
-    _folder: TempDir,
-}
-
-impl Demo {
-    /// Starts it on free ports with a data folder of its own.
-    pub async fn start() -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let [listen, shop] = free_ports();
-        let command = ["dropin", "--listen", &listen, "--shop-listen", &shop, "--admin-listen", "127.0.0.1:0"]
-            .map(str::to_owned)
-            .to_vec();
-        let environment = vec![("DROPIN_DATA".to_owned(), folder.path().display().to_string())];
-        let program = Program::start("dropin", command, environment, folder.path());
-        let mut demo =
-            Self { shop: format!("http://{}", shop.replace("127.0.0.1", "localhost")), program, _folder: folder };
-        let (http, url) = (Http::default(), format!("http://{shop}/icon.svg"));
-        until("the shop answers", Duration::from_secs(20), async || {
-            demo.program.must_run();
-            http.send(actix_web::http::Method::GET, &url, &[], Vec::new()).await.ok()
-        })
-        .await;
-        demo
-    }
-
-    /// The value of a line that it printed at its start.
-    pub fn shown(&self, name: &str) -> String {
-        let said = self.program.logged();
-        let line = said.lines().find_map(|line| line.trim_start().strip_prefix(name));
-        line.unwrap_or_else(|| panic!("{name} is not in\n{said}")).trim().to_owned()
-    }
-
-    /// The one-time link for the first operator of the admin panel.
-    pub fn first_operator(&self) -> String {
-        self.shown("Admin panel");
-        let said = self.program.logged();
-        let link = said.lines().map(str::trim).find(|line| line.contains("/accept?token="));
-        link.unwrap_or_else(|| panic!("there is no link in\n{said}")).to_owned()
-    }
-
-    /// Memory that the process took for itself, in KiB: without its code, whose size is that of an unoptimised build here.
-    pub fn private_memory_kib(&self) -> u64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.program.pid())).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("Linux tells");
-        line.trim().trim_end_matches(" kB").parse().expect("a number")
-    }
-
-    /// Stops it gracefully.
-    pub async fn finish(mut self) {
-        self.program.stop(STOP).await;
-    }
-}
-
 /// What a service says of its own example file: `--check-config` with the file's variables and no others.
 pub fn check_example(service: &str) -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bins").join(service).join("example.env");
@@ -391,7 +333,7 @@ const FIRST_PORT: u16 = 12_000;
 const PORTS: u16 = 20_000;
 
 /// Addresses of free ports on loopback, all different, and none that this process gave before.
-fn free_ports<const N: usize>() -> [String; N] {
+pub(super) fn free_ports<const N: usize>() -> [String; N] {
     // Several processes of tests at once begin far from each other.
     let begin = std::process::id().wrapping_mul(997) % u32::from(PORTS);
     let begin = u16::try_from(begin).expect("less than a port number");

@@ -7,6 +7,8 @@
 )]
 
 mod processor;
+mod response;
+mod vault;
 mod wallet;
 
 use std::net::{IpAddr, SocketAddr};
@@ -14,20 +16,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::Method;
-use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
+use actix_web::http::header::CONTENT_TYPE;
 use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout};
 use dropin_access::{Origin, Permission, Permissions, TargetPolicy, WalletDomain, WalletHost, WalletHosts};
 use dropin_boot::{SystemClock, SystemIds};
-use dropin_card::{Card, CardHash, ClientFacts, StashContents, StashedData, Wallet, WalletToken};
+use dropin_card::{ClientFacts, StashedData, Wallet, WalletToken};
 use dropin_catalogue::Catalogue;
 use dropin_http::{AuthState, Flows, RunningServer, Server};
-use dropin_kernel::{MerchantId, Timestamp};
+use dropin_kernel::MerchantId;
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
-use dropin_ports::{
-    AccessStore, Clock, KeyringError, MerchantSettings, SealedCard, StashBinding, StashVault, StoredResponse,
-    WalletCredentials,
-};
+use dropin_ports::{AccessStore, Clock, MerchantSettings, StoredResponse, WalletCredentials};
 use dropin_risk::{Rules, RulesFile};
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
@@ -47,49 +46,13 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 pub(crate) use processor::{ProcessorStub, redirect};
+pub(crate) use response::Answer;
+use vault::PlainVault;
+pub(crate) use vault::card;
 pub(crate) use wallet::Gateway;
 
 pub(crate) const CARD: &str = "4242424242424242";
 pub(crate) const FINGERPRINT: &str = "a browser";
-
-/// A vault that seals nothing: of a card the published test number is kept, and tokens are as they came.
-struct PlainVault;
-
-impl StashVault for PlainVault {
-    fn seal(&self, contents: &StashContents, _: StashBinding<'_>, _: Timestamp) -> Result<SealedCard, KeyringError> {
-        let bytes = match &contents.data {
-            StashedData::Card(card) => [&[0][..], card.expose_digits().as_bytes()].concat(),
-            StashedData::WalletToken(token) => token.expose_data().as_bytes().to_vec(),
-        };
-        Ok(SealedCard { key_id: "none".to_owned(), bytes })
-    }
-
-    fn open(&self, sealed: &SealedCard, _: StashBinding<'_>) -> Result<StashContents, KeyringError> {
-        if sealed.bytes[0] == 0 {
-            return Ok(card(std::str::from_utf8(&sealed.bytes[1..]).unwrap()).into());
-        }
-        let data = String::from_utf8(sealed.bytes.clone()).unwrap();
-        Ok(StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data)).into())
-    }
-
-    fn hash_card(&self, _: MerchantId, digits: &str) -> Result<CardHash, KeyringError> {
-        let mut hash = [0; 32];
-        hash[..digits.len()].copy_from_slice(digits.as_bytes());
-        Ok(CardHash(hash))
-    }
-
-    fn check_key(&self, _: &str) -> Result<(), KeyringError> {
-        Ok(())
-    }
-
-    fn check(&self, _: Timestamp) -> Result<(), KeyringError> {
-        Ok(())
-    }
-}
-
-pub(crate) fn card(number: &str) -> StashedData {
-    StashedData::Card(Card::new("Ana", number, "123", "2099", "12"))
-}
 
 /// An API user.
 #[derive(Debug, Clone)]
@@ -97,54 +60,6 @@ pub(crate) struct User {
     pub(crate) name: String,
     pub(crate) password: String,
     pub(crate) merchant: String,
-}
-
-/// A whole answer.
-#[derive(Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) text: String,
-}
-
-impl Answer {
-    pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
-    }
-
-    pub(crate) fn header(&self, name: &str) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
-    }
-
-    #[track_caller]
-    pub(crate) fn is_error(&self, status: u16, code: &str) {
-        assert_eq!((self.status, self.json()["Code"].as_str()), (status, Some(code)), "{self:?}");
-    }
-
-    /// 400 INVALID_REQUEST with exactly these fields, as `Field CODE`.
-    #[track_caller]
-    pub(crate) fn is_refused_for(&self, fields: &[&str]) {
-        self.is_error(400, "INVALID_REQUEST");
-        let error = self.json();
-        let found: Vec<_> = (error["FieldErrors"].as_array().unwrap().iter())
-            .map(|one| format!("{} {}", one["Field"].as_str().unwrap(), one["Code"].as_str().unwrap()))
-            .collect();
-        assert_eq!(found, fields, "{self:?}");
-    }
-
-    /// Authorized, Captured and Completed.
-    #[track_caller]
-    pub(crate) fn flags(&self) -> (bool, bool, bool) {
-        assert_eq!(self.status, 200, "{self:?}");
-        let body = self.json();
-        let flag = |name: &str| body[name].as_bool().unwrap();
-        (flag("Authorized"), flag("Captured"), flag("Completed"))
-    }
-
-    pub(crate) fn order(&self) -> String {
-        self.json()["OrderId"].as_str().unwrap_or_else(|| panic!("{self:?}")).to_owned()
-    }
 }
 
 pub(crate) struct Api {

@@ -8,10 +8,8 @@ use dropin_ports::{IssuerChecks, PaymentTryOutcome, ProcessorReply};
 use dropin_risk::Decision;
 
 use crate::counts::Trouble;
-use crate::screening::{
-    BLOCK, LATER, VISA, checked, decision, last, must_be_held, page, pay, refused, seen, session_with_auto_capture,
-    world,
-};
+use crate::screening::{BLOCK, LATER, VISA, checked, decision, last, page, pay, refused, seen, world};
+use crate::screening_reviews::{must_be_held, session_with_auto_capture};
 use crate::script::{Gate, approved, unclear};
 use crate::world::usd;
 
