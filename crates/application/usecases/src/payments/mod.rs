@@ -11,6 +11,7 @@ mod cancel;
 mod capture;
 mod charge;
 mod checkout;
+mod conclude;
 mod decide;
 mod expire;
 mod failed_refund;
@@ -39,14 +40,13 @@ use std::time::Duration;
 use dropin_access::AuditAction;
 use dropin_catalogue::{Catalogue, PaymentRules};
 use dropin_contract::Contract;
-use dropin_kernel::{Change, MerchantId, OpId, Timestamp};
-use dropin_order::{DeclineReason, OpKind, OpState, Operation, Order, OrderState, Refund};
+use dropin_kernel::{MerchantId, OpId};
+use dropin_order::{OpKind, Operation, Order};
 use dropin_ports::{
-    Acting, Actor, Applied, CaptureRequest, ChangeOrder, ClaimedOperation, Clock, ContractStore, CredentialVault,
-    IdSource, KeyringError, NewAuditEntry, NewHistoryEntry, OperationQuery, Payment, PaymentStore, Processor,
-    ProcessorReply, RefundRequest, Settled, StoreError, StoredCredential, Subject, VoidRequest,
+    Acting, Actor, CaptureRequest, ChangeOrder, Clock, ContractStore, CredentialVault, IdSource, KeyringError,
+    NewAuditEntry, NewHistoryEntry, OperationQuery, Payment, PaymentStore, Processor, ProcessorReply, RefundRequest,
+    StoreError, StoredCredential, Subject, VoidRequest,
 };
-use dropin_session::Session;
 
 use self::decide::DecisionPolicy;
 use crate::audit_log::order_document;
@@ -56,6 +56,7 @@ pub use cancel::CancelError;
 pub use capture::{CaptureError, CaptureReason};
 pub use charge::ChargeAsk;
 pub use checkout::{CheckoutAsk, CheckoutError, Checkouts};
+pub(crate) use conclude::Conclusion;
 pub use import::{ImportRefused, MissingName, MissingNames, MissingRecord, MissingUnknown, RecordImport};
 pub use metrics::AuthorizationMetrics;
 pub use open_contract::OpenContractAsk;
@@ -158,41 +159,6 @@ enum CredentialError {
     Store(StoreError),
 }
 
-/// How things stand after an answer was written down.
-#[derive(Debug, Clone)]
-pub(crate) struct Conclusion {
-    /// What is known of the operation.
-    pub(crate) state: OpState,
-    /// Its Order.
-    pub(crate) order: Order,
-    /// Its Session.
-    pub(crate) session: Option<Session>,
-    /// Its refund.
-    pub(crate) refund: Option<Refund>,
-    /// The contract that its Order opens or is made under.
-    pub(crate) contract: Option<Contract>,
-    /// What must be asked next.
-    pub(crate) follow_up: Option<Operation>,
-}
-
-impl Conclusion {
-    /// How things stand when nothing follows.
-    fn of(payment: Payment) -> Self {
-        let Payment { operation, order, session, refund, contract, is_charge: _ } = payment;
-        Self { state: operation.state, order, session, refund, contract, follow_up: None }
-    }
-
-    /// What must be asked next, with all that it belongs to.
-    fn into_next(self) -> Option<Payment> {
-        let Self { order, session, refund, contract, follow_up, .. } = self;
-        follow_up.map(|operation| {
-            let refund = refund.filter(|refund| operation.refund == Some(refund.id));
-            // Only an authorization charges.
-            Payment { operation, order, session, refund, contract, is_charge: false }
-        })
-    }
-}
-
 impl Payments {
     /// Asks for an operation of this merchant's that was prepared, and writes down what came of it; harmless to repeat.
     ///
@@ -243,110 +209,6 @@ impl Payments {
                     .await
             }
         })
-    }
-
-    /// Settles the processor's response with all that follows from it, once: a second caller gets the stored outcome.
-    async fn conclude(
-        &self,
-        key: OpId,
-        answer: ProcessorReply,
-        policy: DecisionPolicy,
-    ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(key, None, answer, policy, None).await
-    }
-
-    /// The same for an operation that was written down a moment ago, so that it need not be read: whoever has changed anything since is found
-    /// out when the outcome is written.
-    async fn conclude_known(
-        &self,
-        payment: Payment,
-        answer: ProcessorReply,
-        policy: DecisionPolicy,
-    ) -> Result<Conclusion, StoreError> {
-        self.conclude_from(payment.operation.id, Some(payment), answer, policy, None).await
-    }
-
-    async fn conclude_from(
-        &self,
-        key: OpId,
-        mut written: Option<Payment>,
-        answer: ProcessorReply,
-        policy: DecisionPolicy,
-        audit: Option<NewAuditEntry>,
-    ) -> Result<Conclusion, StoreError> {
-        let card = written.as_ref().and_then(|payment| payment.order.card);
-        let last_four = written.as_ref().and_then(|payment| payment.order.last_four);
-        for round in 0..MAX_SETTLE_RETRIES {
-            self.backoff(round).await;
-            let mut payment = match written.take() {
-                Some(payment) => payment,
-                None => self.store.find_payment(key).await?.ok_or_else(|| corrupt("an operation is missing"))?,
-            };
-            // What was changed meanwhile knows nothing of the card.
-            if let Some(card) = card.filter(|_| payment.order.state == OrderState::Processing) {
-                payment.order = payment.order.with_card(card);
-            }
-            if let Some(last_four) = last_four {
-                payment.order = payment.order.with_last_four(last_four);
-            }
-            if !payment.operation.state.is_open() {
-                return Ok(Conclusion::of(payment));
-            }
-            let nothing_held =
-                ProcessorReply::Declined { reason: DeclineReason::Voided, retryable: false, credential: None };
-            let moot = matches!(answer, ProcessorReply::Declined { .. }) && self.holds_nothing(&payment).await?;
-            let answer = if moot { &nothing_held } else { &answer };
-            let mut decision = decide::decide(self, &payment, answer, policy)?;
-            if decision.state.is_open() && decision.order.is_none() {
-                decision.order = with_card(&payment, self.clock.now());
-            }
-            let nothing_new = decision.order.is_none()
-                && decision.session.is_none()
-                && decision.contract.is_none()
-                && decision.follow_up.is_none();
-            if decision.state.is_open() && nothing_new {
-                // Nothing changes but the time of the next look; whoever took the operation over since plans his own.
-                let holder = ClaimedOperation { id: key, epoch: payment.operation.epoch };
-                let operation = payment.operation.clone();
-                let known = Conclusion { state: decision.state, ..Conclusion::of(payment) };
-                // Whoever asked with a key need not wait any longer: a notification will tell.
-                let pending = response::of(&operation, &known, &self.catalogue);
-                match self.store.postpone_operation(holder, decision.state, decision.due_at, pending).await? {
-                    Applied::Done => return Ok(known),
-                    Applied::Stale => continue,
-                }
-            }
-            let after = Conclusion {
-                state: decision.state,
-                order: decision.order.as_ref().map_or(payment.order, |change| change.next.clone()),
-                session: decision.session.as_ref().map(|change| change.next.clone()).or(payment.session),
-                contract: decision.contract.as_ref().map(|one| one.change.next.clone()).or(payment.contract),
-                refund: decision.new_refund.clone().or_else(|| decision.refund.clone()).or(payment.refund),
-                follow_up: decision.follow_up.clone(),
-            };
-            decision.answer = response::of(&payment.operation, &after, &self.catalogue);
-            let shown = order_document(&after.order).finish();
-            decision.audit = audit.clone().map(|entry| entry.with_after(shown));
-            match self.store.settle(decision).await? {
-                Settled::Done => {
-                    let method = &after.order.payment_method;
-                    self.authorizations.count(&payment.operation, method, after.state, answer);
-                    return Ok(after);
-                }
-                Settled::AlreadySettled | Settled::Stale => {}
-            }
-        }
-        Err(StoreError::Unavailable("an Order changes faster than it can be settled".to_owned()))
-    }
-
-    /// Whether this is a void of an authorization that was refused while the void was under way, which ended the Order: there is nothing to be
-    /// voided, and never will be.
-    async fn holds_nothing(&self, payment: &Payment) -> Result<bool, StoreError> {
-        if payment.operation.kind != OpKind::Void || !payment.order.state.is_final() {
-            return Ok(false);
-        }
-        let authorization = self.authorization_of(&payment.order).await?;
-        Ok(matches!(authorization.state, OpState::Declined | OpState::Abandoned))
     }
 
     /// The change with the entry of the audit log that says who asked for it.
@@ -431,16 +293,6 @@ pub(crate) fn after_asking(error: StoreError) -> StoreError {
         StoreError::Unavailable(_) => StoreError::OutcomeUnknown,
         other => other,
     }
-}
-
-/// The Order with the hash of its card, where none but the flow that has just asked the processor knows it: the processor's decision, which comes
-/// later, may be that the issuer forbids to try the card again (docs/SPECIFICATION.md#forbidden-cards).
-///
-/// Only while the operation is that flow's: afterwards the settler may have written more than this flow knows.
-fn with_card(payment: &Payment, now: Timestamp) -> Option<Change<Order>> {
-    let Payment { operation, order, .. } = payment;
-    let is_new = operation.state == OpState::Prepared && now < operation.due_at && order.card.is_some();
-    is_new.then(|| Change { next: order.clone().at_revision(order.revision.next()), expected: order.revision })
 }
 
 fn busy(what: &str) -> StoreError {
