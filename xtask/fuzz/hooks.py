@@ -1,4 +1,4 @@
-"""What schemathesis needs to know of Dropin beyond the documents, so that valid requests get past the door.
+"""What schemathesis needs to know of Dropin beyond the documents, so that valid requests are accepted.
 
 Loaded by `cargo xtask fuzz-api`. A document says what one field may hold; rules over several fields stand there in words. The hooks make a request
 that the tool thinks valid follow those words too, so that it has to be accepted. A request that is wrong on purpose is left as it is.

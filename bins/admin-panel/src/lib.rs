@@ -46,7 +46,7 @@ pub use sandbox::{SandboxServices, ServiceAddressArgs};
 
 use event_runs::EventRuns;
 use ledger_runs::LedgerRuns;
-use live::LiveFeed;
+use live::LivePages;
 use totals::DayTotals;
 
 /// What the panel works with.
@@ -115,7 +115,7 @@ pub fn configure(deps: PanelDeps) -> impl Fn(&mut web::ServiceConfig) + Clone + 
     let totals = web::Data::new(DayTotals::new(deps.back_office.clone()));
     let comparisons = web::Data::new(LedgerRuns::default());
     let events = web::Data::new(EventRuns::default());
-    let live = web::Data::new(LiveFeed::new(deps.activity.clone(), deps.clock.clone()));
+    let live = web::Data::new(LivePages::new(deps.activity.clone(), deps.clock.clone()));
     let warmed = Arc::new(Once::new());
     move |config| {
         warmed.call_once(|| totals.warm(totals::day_of(deps.clock.now()), screens::overview::LONGEST_SPAN_DAYS));

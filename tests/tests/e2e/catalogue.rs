@@ -43,7 +43,7 @@ async fn checkout(world: &World, country: &str, euros: u32, method: &str) -> u16
 }
 
 crate::both! { with super::FILE;
-    /// Three doors, one answer.
+    /// Three calls, one answer.
     async fn whatever_is_listed_can_be_paid_with(world: &World) {
         for (country, euros) in [("NL", 20), ("NL", 1_001), ("BE", 20), ("DE", 20)] {
             let list = listed(world, &world.merchant.id, &format!("&Country={country}&Currency=EUR&Amount={euros}")).await;

@@ -1,6 +1,6 @@
 //! Pages that show at once what changes while they are open. The server says that something did; the page asks for itself again, and shows what comes.
 
-mod feed;
+mod pages;
 
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,8 @@ use crate::refusal::Refusal;
 use crate::request::PanelRequest;
 use crate::routes::PanelRoute;
 
-pub(crate) use feed::LiveFeed;
-use feed::{OpenPage, Subject, digest};
+pub(crate) use pages::LivePages;
+use pages::{OpenPage, Subject, digest};
 
 /// Below this stand the streams.
 const STREAMS: &str = "/live/";
@@ -89,8 +89,8 @@ pub(crate) async fn order(request: PanelRequest) -> Answer {
 /// A stream of server-sent events, as long as the operator's session goes on with the same rights, and until the operator opens too many others; 204,
 /// which keeps a browser from asking again by itself, when there are too many of all operators.
 fn open(request: &PanelRequest, subject: Subject, merchants: Option<Vec<MerchantId>>) -> Answer {
-    let feed = request.http.app_data::<Data<LiveFeed>>();
-    let feed = feed.ok_or_else(|| Refusal::Internal("the feed of live pages is not mounted".to_owned()))?;
+    let pages = request.http.app_data::<Data<LivePages>>();
+    let pages = pages.ok_or_else(|| Refusal::Internal("the registry of live pages is not mounted".to_owned()))?;
     let mut response = HttpResponse::Ok();
     response
         .insert_header((CONTENT_TYPE, "text/event-stream"))
@@ -101,7 +101,7 @@ fn open(request: &PanelRequest, subject: Subject, merchants: Option<Vec<Merchant
         return Ok(response.finish());
     }
     let operator = &request.operator.operator;
-    let Some(page) = feed.open(operator.id, subject) else { return Ok(HttpResponse::NoContent().finish()) };
+    let Some(page) = pages.open(operator.id, subject) else { return Ok(HttpResponse::NoContent().finish()) };
     let reader = Reader {
         deps: request.deps.clone(),
         token: token_of(&request.http).unwrap_or_default(),

@@ -11,7 +11,7 @@ use crate::breaker::{Breaker, BreakerState, Change};
 use crate::bulkhead::{Bulkhead, Permit};
 use crate::config::ProcessorConfig;
 use crate::health::{CallKind, Outcomes, ProcessorHealth};
-use crate::key_standing::KeyStanding;
+use crate::key_status::KeyStatus;
 
 /// Bounds of the buckets of a call's time; the longest call has [`ProcessorConfig`]'s deadline, eight seconds in a deployment.
 const CALL_TIME_BOUNDS: [Duration; 9] = [
@@ -55,7 +55,7 @@ pub(crate) struct Guard {
     /// How long questions took.
     question_times: DurationCounts,
     /// Whether the processor accepts our key.
-    pub(crate) key: KeyStanding,
+    pub(crate) key: KeyStatus,
 }
 
 impl Guard {
@@ -69,7 +69,7 @@ impl Guard {
             outcomes: Outcomes::new(),
             payment_times: DurationCounts::new(&CALL_TIME_BOUNDS),
             question_times: DurationCounts::new(&CALL_TIME_BOUNDS),
-            key: KeyStanding::default(),
+            key: KeyStatus::default(),
         }
     }
 

@@ -7,7 +7,7 @@ mod client;
 mod config;
 mod guard;
 pub mod health;
-mod key_standing;
+mod key_status;
 mod measure;
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub use crate::breaker::{BreakerState, ProcessorBreakerRules};
 pub use crate::client::{Call, HttpReply, tls_client_config};
 pub use crate::config::{CallLimits, ProcessorConfig, ProcessorConfigError, ProcessorKey};
 pub use crate::guard::HeldBack;
-pub use crate::key_standing::KeyVerdict;
+pub use crate::key_status::KeyVerdict;
 
 /// How much longer than the deadline the other thread is waited for; it keeps the deadline itself.
 const GRACE: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Payment methods: what a merchant offers for a payment, decided for every door by the one function of the catalogue.
+//! Payment methods: what a merchant offers for a payment, decided for every API by the one function of the catalogue.
 
 use std::sync::Arc;
 

@@ -64,7 +64,7 @@ fn ids(offered: &[Offered]) -> Vec<&'static str> {
     offered.iter().filter_map(|method| find_method(method.id())).map(Method::id).collect()
 }
 
-/// What the till takes, asked one by one as a checkout or a submit does.
+/// What a payment may be made with, asked one by one as a checkout or a submit does.
 fn taken(catalogue: &Catalogue, purchase: &Purchase<'_>) -> Vec<&'static str> {
     let takes = |method: &&Method| match method.class() {
         Class::Card => purchase.stashed(catalogue, method.id()).is_ok(),

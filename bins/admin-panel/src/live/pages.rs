@@ -73,9 +73,9 @@ impl Marks {
 
 /// Tells pages that are open when they show something else by now.
 #[derive(Clone)]
-pub(crate) struct LiveFeed(Arc<Feed>);
+pub(crate) struct LivePages(Arc<ActivityWatch>);
 
-struct Feed {
+struct ActivityWatch {
     store: Arc<dyn ActivityStore>,
     clock: Arc<dyn Clock>,
     open: Mutex<OpenPages>,
@@ -99,9 +99,9 @@ struct PageEntry {
     _place: watch::Sender<()>,
 }
 
-impl LiveFeed {
+impl LivePages {
     pub(crate) fn new(store: Arc<dyn ActivityStore>, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Feed { store, clock, open: Mutex::default(), marks: watch::Sender::default() }))
+        Self(Arc::new(ActivityWatch { store, clock, open: Mutex::default(), marks: watch::Sender::default() }))
     }
 
     /// Takes a page; `None` when all together have as many as they may. An operator who has as many loses the oldest: a page that was left is not known to
@@ -122,11 +122,11 @@ impl LiveFeed {
             actix_web::rt::spawn(self.0.clone().poll());
         }
         drop(open);
-        Some(OpenPage { feed: self.0.clone(), number, subject, replaced, marks: self.0.marks.subscribe() })
+        Some(OpenPage { activity: self.0.clone(), number, subject, replaced, marks: self.0.marks.subscribe() })
     }
 }
 
-impl Feed {
+impl ActivityWatch {
     fn open(&self) -> MutexGuard<'_, OpenPages> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -213,7 +213,7 @@ fn answered<T: Clone>(answer: Result<T, StoreError>, before: &Option<T>) -> Opti
 
 /// A page that is open; it is not any more when this is dropped.
 pub(super) struct OpenPage {
-    feed: Arc<Feed>,
+    activity: Arc<ActivityWatch>,
     number: u64,
     subject: Subject,
     replaced: watch::Receiver<()>,
@@ -247,7 +247,7 @@ impl OpenPage {
 
 impl Drop for OpenPage {
     fn drop(&mut self) {
-        let mut open = self.feed.open();
+        let mut open = self.activity.open();
         open.pages.retain(|page| page.number != self.number);
     }
 }

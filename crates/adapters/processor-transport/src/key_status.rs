@@ -19,9 +19,9 @@ pub enum KeyVerdict {
 
 /// The latest verdict.
 #[derive(Debug, Default)]
-pub(crate) struct KeyStanding(Mutex<Option<(Instant, KeyVerdict)>>);
+pub(crate) struct KeyStatus(Mutex<Option<(Instant, KeyVerdict)>>);
 
-impl KeyStanding {
+impl KeyStatus {
     /// Takes notice of an answer of this HTTP status. Of a limit of calls or a fault, nothing follows for the key.
     pub(crate) fn answered(&self, status: u16) {
         match status {
@@ -50,9 +50,9 @@ mod tests {
     #[test]
     fn only_an_answer_to_the_key_says_something_of_it() {
         let after = |status| {
-            let standing = KeyStanding::default();
-            standing.answered(status);
-            standing.verdict()
+            let key = KeyStatus::default();
+            key.answered(status);
+            key.verdict()
         };
         for status in [200, 400, 402, 403, 404, 409] {
             assert_eq!(after(status), Some(KeyVerdict::Accepted), "{status}");
@@ -65,8 +65,8 @@ mod tests {
 
     #[test]
     fn a_verdict_counts_for_its_time() {
-        let standing = KeyStanding::default();
-        *standing.0.lock().unwrap() = Instant::now().checked_sub(VALID_FOR).map(|at| (at, KeyVerdict::Accepted));
-        assert_eq!(standing.verdict(), None);
+        let key = KeyStatus::default();
+        *key.0.lock().unwrap() = Instant::now().checked_sub(VALID_FOR).map(|at| (at, KeyVerdict::Accepted));
+        assert_eq!(key.verdict(), None);
     }
 }
