@@ -1,6 +1,6 @@
 //! Disputes when the processor, the bank and time do what no sandbox does on purpose: told twice, told late, answers that are lost, keys that rotate.
 
-mod answers;
+mod given_answers;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
