@@ -81,22 +81,15 @@ pub(crate) async fn capture(
     Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run_capture(&deps, &caller, from, &body, key_use).await;
-    respond_idempotently(&deps.answers, key_use, outcome).await
-}
-
-async fn run_capture(
-    deps: &MerchantDeps,
-    caller: &access::Caller,
-    from: ClientAddress,
-    body: &[u8],
-    key_use: Option<KeyUse>,
-) -> Result<IdempotentOutcome, ApiError> {
-    let CheckoutCaptureRequest { merchant_id, order, amount } = CheckoutCaptureRequest::parse(body)?;
-    is_caller(caller, &merchant_id)?;
-    let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
-    let flow = async move { payments.capture(&act, order, amount.as_ref(), Channel::Checkout, key_use).await };
-    Ok(deps.flows.run(flow).await??)
+    // On the flow runtime, where a client that disconnects cancels nothing.
+    let outcome = async {
+        let CheckoutCaptureRequest { merchant_id, order, amount } = CheckoutCaptureRequest::parse(&body)?;
+        is_caller(&caller, &merchant_id)?;
+        let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
+        let flow = async move { payments.capture(&act, order, amount.as_ref(), Channel::Checkout, key_use).await };
+        Ok::<_, ApiError>(deps.flows.run(flow).await??)
+    };
+    respond_idempotently(&deps.answers, key_use, outcome.await).await
 }
 
 pub(crate) async fn cancel(
@@ -105,21 +98,16 @@ pub(crate) async fn cancel(
     Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run_cancel(&deps, &caller, from, &body, key_use).await;
-    respond_idempotently(&deps.answers, key_use, outcome).await
-}
-
-async fn run_cancel(
-    deps: &MerchantDeps,
-    caller: &access::Caller,
-    from: ClientAddress,
-    body: &[u8],
-    key_use: Option<KeyUse>,
-) -> Result<IdempotentOutcome, ApiError> {
-    let CancelRequest { merchant_id, order } = CancelRequest::parse(body)?;
-    is_caller(caller, &merchant_id)?;
-    let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
-    Ok(deps.flows.run(async move { payments.cancel(&act, order, Channel::Checkout, key_use).await }).await??)
+    // On the flow runtime, where a client that disconnects cancels nothing.
+    let outcome = async {
+        let CancelRequest { merchant_id, order } = CancelRequest::parse(&body)?;
+        is_caller(&caller, &merchant_id)?;
+        let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
+        Ok::<_, ApiError>(
+            deps.flows.run(async move { payments.cancel(&act, order, Channel::Checkout, key_use).await }).await??,
+        )
+    };
+    respond_idempotently(&deps.answers, key_use, outcome.await).await
 }
 
 pub(crate) async fn refund(
@@ -128,26 +116,19 @@ pub(crate) async fn refund(
     Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run_refund(&deps, &caller, from, &body, key_use).await;
-    respond_idempotently(&deps.answers, key_use, outcome).await
-}
-
-async fn run_refund(
-    deps: &MerchantDeps,
-    caller: &access::Caller,
-    from: ClientAddress,
-    body: &[u8],
-    key_use: Option<KeyUse>,
-) -> Result<IdempotentOutcome, ApiError> {
-    let CheckoutRefundRequest { merchant_id, order, refund } = CheckoutRefundRequest::parse(body)?;
-    is_caller(caller, &merchant_id)?;
-    let ask = RefundAsk {
-        reference: refund.reference.into_string(),
-        amount: refund.amount,
-        description: refund.description.map(Text::into_string),
+    // On the flow runtime, where a client that disconnects cancels nothing.
+    let outcome = async {
+        let CheckoutRefundRequest { merchant_id, order, refund } = CheckoutRefundRequest::parse(&body)?;
+        is_caller(&caller, &merchant_id)?;
+        let ask = RefundAsk {
+            reference: refund.reference.into_string(),
+            amount: refund.amount,
+            description: refund.description.map(Text::into_string),
+        };
+        let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
+        Ok::<_, ApiError>(deps.flows.run(async move { payments.refund(&act, order, &ask, key_use).await }).await??)
     };
-    let (act, payments) = (caller.act(from.0), deps.checkouts.payments.clone());
-    Ok(deps.flows.run(async move { payments.refund(&act, order, &ask, key_use).await }).await??)
+    respond_idempotently(&deps.answers, key_use, outcome.await).await
 }
 
 /// Changes nothing, so it needs no key.

@@ -57,20 +57,12 @@ pub(crate) async fn close(
     Authenticated(BasicAuthCaller(caller), (key, JsonBody(body))): Keyed,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run_close(&deps, &caller, from, &body, key_use).await;
-    respond_idempotently(&deps.answers, key_use, outcome).await
-}
-
-async fn run_close(
-    deps: &MerchantDeps,
-    caller: &access::Caller,
-    from: ClientAddress,
-    body: &[u8],
-    key_use: Option<KeyUse>,
-) -> Result<IdempotentOutcome, ApiError> {
-    let CloseContractRequest { merchant_id, contract } = CloseContractRequest::parse(body)?;
-    is_caller(caller, &merchant_id)?;
-    let render = |contract: &_| StoredResponse { status: 200, etag: None, body: closed_contract(contract) };
-    let closed = deps.contracts.close(&caller.act(from.0), contract, Reply { render, key_use }).await;
-    closed.map_err(ApiError::of_named_contract)
+    let outcome = async {
+        let CloseContractRequest { merchant_id, contract } = CloseContractRequest::parse(&body)?;
+        is_caller(&caller, &merchant_id)?;
+        let render = |contract: &_| StoredResponse { status: 200, etag: None, body: closed_contract(contract) };
+        let closed = deps.contracts.close(&caller.act(from.0), contract, Reply { render, key_use }).await;
+        closed.map_err(ApiError::of_named_contract)
+    };
+    respond_idempotently(&deps.answers, key_use, outcome.await).await
 }

@@ -7,10 +7,9 @@ use dropin_http::{
 };
 use dropin_kernel::{OrderId, Violation, ViolationCode};
 use dropin_order::Channel;
-use dropin_ports::{Actor, KeyUse, OrderDetails, OrderName, StoredHistoryEntry};
+use dropin_ports::{Actor, OrderDetails, OrderName, StoredHistoryEntry};
 use dropin_usecases::access::Caller;
-use dropin_usecases::audit_log::MerchantAct;
-use dropin_usecases::idempotency::{IdempotentOutcome, Version};
+use dropin_usecases::idempotency::Version;
 use dropin_validation::Text;
 use dropin_wire::RequestError;
 use dropin_wire::order::{HistoryEntry, OrderBody, OrderCaptureRequest};
@@ -86,22 +85,14 @@ pub(crate) async fn capture(
     )>,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[body.as_deref().unwrap_or_default()]);
-    let outcome = run_capture(&deps, caller.act(from.0), id, body.as_deref(), key_use).await;
-    respond_idempotently(&deps.answers, key_use, outcome).await
-}
-
-/// Runs on the flow runtime, where a client that disconnects cancels nothing.
-async fn run_capture(
-    deps: &SessionApiDeps,
-    act: MerchantAct,
-    id: OrderId,
-    body: Option<&[u8]>,
-    key_use: Option<KeyUse>,
-) -> Result<IdempotentOutcome, ApiError> {
-    let request = OrderCaptureRequest::parse(body)?;
-    let payments = deps.payments.clone();
-    let flow = async move { payments.capture(&act, id, request.amount.as_ref(), Channel::Order, key_use).await };
-    Ok(deps.flows.run(flow).await??)
+    // On the flow runtime, where a client that disconnects cancels nothing.
+    let outcome = async {
+        let request = OrderCaptureRequest::parse(body.as_deref())?;
+        let (act, payments) = (caller.act(from.0), deps.payments.clone());
+        let flow = async move { payments.capture(&act, id, request.amount.as_ref(), Channel::Order, key_use).await };
+        Ok::<_, ApiError>(deps.flows.run(flow).await??)
+    };
+    respond_idempotently(&deps.answers, key_use, outcome.await).await
 }
 
 pub(crate) async fn cancel(
@@ -111,17 +102,12 @@ pub(crate) async fn cancel(
 ) -> Result<HttpResponse, ApiError> {
     // A body has no meaning here and is not read.
     let key_use = key.used_by(&caller, &deps.answers, &[&[]]);
-    let outcome = run_cancel(&deps, caller.act(from.0), id, key_use).await;
-    respond_idempotently(&deps.answers, key_use, outcome).await
-}
-
-/// Runs on the flow runtime, where a client that disconnects cancels nothing.
-async fn run_cancel(
-    deps: &SessionApiDeps,
-    act: MerchantAct,
-    id: OrderId,
-    key_use: Option<KeyUse>,
-) -> Result<IdempotentOutcome, ApiError> {
-    let payments = deps.payments.clone();
-    Ok(deps.flows.run(async move { payments.cancel(&act, id, Channel::Order, key_use).await }).await??)
+    // On the flow runtime, where a client that disconnects cancels nothing.
+    let outcome = async {
+        let (act, payments) = (caller.act(from.0), deps.payments.clone());
+        Ok::<_, ApiError>(
+            deps.flows.run(async move { payments.cancel(&act, id, Channel::Order, key_use).await }).await??,
+        )
+    };
+    respond_idempotently(&deps.answers, key_use, outcome.await).await
 }

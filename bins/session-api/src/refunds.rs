@@ -7,9 +7,6 @@ use dropin_http::{
     respond_idempotently,
 };
 use dropin_kernel::{OrderId, RefundId};
-use dropin_ports::KeyUse;
-use dropin_usecases::audit_log::MerchantAct;
-use dropin_usecases::idempotency::IdempotentOutcome;
 use dropin_usecases::payments::RefundAsk;
 use dropin_validation::Text;
 use dropin_wire::order::{OrderRefundRequest, RefundBody, refund_list};
@@ -26,22 +23,15 @@ pub(crate) async fn create(
     )>,
 ) -> Result<HttpResponse, ApiError> {
     let key_use = key.used_by(&caller, &deps.answers, &[&body]);
-    let outcome = run(&deps, caller.act(from.0), id, &body, key_use).await;
-    respond_idempotently(&deps.answers, key_use, outcome).await
-}
-
-/// Runs on the flow runtime, where a client that disconnects cancels nothing.
-async fn run(
-    deps: &SessionApiDeps,
-    act: MerchantAct,
-    id: OrderId,
-    body: &[u8],
-    key_use: Option<KeyUse>,
-) -> Result<IdempotentOutcome, ApiError> {
-    let OrderRefundRequest { reference, amount, description } = OrderRefundRequest::parse(body)?;
-    let ask = RefundAsk { reference: reference.into_string(), amount, description: description.map(Text::into_string) };
-    let payments = deps.payments.clone();
-    Ok(deps.flows.run(async move { payments.refund(&act, id, &ask, key_use).await }).await??)
+    // On the flow runtime, where a client that disconnects cancels nothing.
+    let outcome = async {
+        let OrderRefundRequest { reference, amount, description } = OrderRefundRequest::parse(&body)?;
+        let ask =
+            RefundAsk { reference: reference.into_string(), amount, description: description.map(Text::into_string) };
+        let (act, payments) = (caller.act(from.0), deps.payments.clone());
+        Ok::<_, ApiError>(deps.flows.run(async move { payments.refund(&act, id, &ask, key_use).await }).await??)
+    };
+    respond_idempotently(&deps.answers, key_use, outcome.await).await
 }
 
 pub(crate) async fn list(
