@@ -20,13 +20,13 @@ use actix_web::http::header::CONTENT_TYPE;
 use checkout_api::{CheckoutDeps, MerchantDeps, configure, configure_association, configure_checkout};
 use dropin_access::{Origin, Permission, Permissions, TargetPolicy, WalletDomain, WalletHost, WalletHosts};
 use dropin_boot::{SystemClock, SystemIds};
-use dropin_card::{ClientFacts, StashedData, Wallet, WalletToken};
+use dropin_card::{ClientFacts, StashedData};
 use dropin_catalogue::Catalogue;
 use dropin_http::{AuthState, Flows, RunningServer, Server};
 use dropin_kernel::MerchantId;
 use dropin_keyring::MasterKey;
 use dropin_money::Currency;
-use dropin_ports::{AccessStore, Clock, MerchantSettings, StoredResponse, WalletCredentials};
+use dropin_ports::{AccessStore, Clock, MerchantSettings, StoredResponse};
 use dropin_risk::{Rules, RulesFile};
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
@@ -39,7 +39,7 @@ use dropin_usecases::payments::{Checkouts, Payments, PollThrottle, Shopper, Timi
 use dropin_usecases::screening::{PaymentScreening, ScreeningRules};
 use dropin_usecases::sessions::Sessions;
 use dropin_usecases::stash::{NewEntry, StashLimits, StashQuota, Stashing};
-use dropin_usecases::wallet::{AssociationFile, SetWallet, WalletOffers, WalletSessions, WalletSetup};
+use dropin_usecases::wallet::{AssociationFile, WalletOffers, WalletSessions, WalletSetup};
 use dropin_validation::UrlPolicy;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -371,21 +371,6 @@ impl Api {
         cart
     }
 
-    /// A wallet for Ana, whose button may stand on `domain`.
-    pub(crate) async fn wallet(&self, domain: &str) {
-        let credentials = WalletCredentials { certificate: "certificate".to_owned(), key: "key".to_owned().into() };
-        let identifier = "merchant.example.shop".to_owned();
-        let id = self.ana.merchant.parse().unwrap();
-        self.setup.set(id, SetWallet { identifier, country: "NL".to_owned(), credentials }).await.unwrap();
-        self.setup.add_domain(id, domain, wallet::FILE).await.unwrap();
-        self.setup.check_domain(id, domain).await.unwrap();
-    }
-
-    /// Takes Ana's wallet away.
-    pub(crate) async fn without_wallet(&self) {
-        self.setup.remove(self.ana.merchant.parse().unwrap()).await.unwrap();
-    }
-
     /// Ana's origins.
     pub(crate) async fn origins(&self, origins: &[&str]) {
         let origins = origins.iter().map(|origin| Origin::parse(origin).unwrap()).collect();
@@ -399,16 +384,6 @@ impl Api {
         let settings = MerchantSettings { methods: Some(methods), ..MerchantSettings::default() };
         let set = self.merchants.set(user.merchant.parse().unwrap(), settings).await;
         set.map_err(|error| error.to_string()).unwrap();
-    }
-
-    /// One that is paid with a wallet's stashed token.
-    pub(crate) async fn tokened(&self, reference: &str, data: &str, change: Value) -> Value {
-        self.stash(reference, StashedData::WalletToken(WalletToken::new(Wallet::ApplePay, data))).await;
-        let mut cart = self.cart(reference, json!({"PaymentMethod": null, "StashId": reference, "Return": null}));
-        for (name, value) in change.as_object().unwrap() {
-            cart[name] = value.clone();
-        }
-        cart
     }
 
     /// What an action names.
