@@ -45,7 +45,7 @@ fn measures(health: &ProcessorHealth) -> Vec<Metric> {
         ),
         Metric::counter(
             "dropin_processor_breaker_opened_total",
-            "How often the guard has opened because the processor answered nobody.",
+            "How often the guard has opened because the processor answered no call.",
             health.opened,
         ),
         Metric::gauges("dropin_processor_calls", "Calls under way.", of_bulkheads(|room| room.under_way)),

@@ -27,7 +27,7 @@ pub struct DeliveryArgs {
         long, env = "DROPIN_DELIVERY_DEADLINE", default_value_t = 10, value_name = "SECONDS", value_parser = value_parser!(u64).range(DEADLINE)
     )]
     pub delivery_deadline: u64,
-    /// How often is looked for notifications when nobody tells of any, and for those to be tried again
+    /// How often is looked for notifications when no wake signal comes, and for those to be tried again
     #[arg(
         long, env = "DROPIN_DELIVERY_POLL", default_value_t = 250, value_name = "MILLISECONDS", value_parser = value_parser!(u64).range(POLL)
     )]

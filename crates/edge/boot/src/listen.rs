@@ -24,7 +24,7 @@ pub struct ListenArgs {
         default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set
     )]
     pub behind_proxy: bool,
-    /// Address that tells /metrics, by plain HTTP to whoever reaches it, in place of the listener itself, which tells programs of this
+    /// Address that tells /metrics, by plain HTTP to every client that reaches it, in place of the listener itself, which tells programs of this
     /// machine alone
     #[arg(long, env = "DROPIN_METRICS_LISTEN", value_name = "ADDRESS", value_parser = socket_address)]
     pub metrics_listen: Option<SocketAddr>,
@@ -71,7 +71,7 @@ pub struct ListenArgs {
     )]
     pub keep_alive: u64,
     /// Time for which /readyz says no after a stop was asked for, while everything is still served; then the listeners close. Longer than it takes
-    /// whoever distributes requests to notice [default: 0 in dropin, 5 in the small programs]
+    /// a load balancer to notice [default: 0 in dropin, 5 in the small programs]
     #[arg(
         long, env = "DROPIN_DRAIN_DELAY", default_value_t = 0, value_name = "SECONDS", hide_default_value = true,
         value_parser = value_parser!(u64).range(0..=600)

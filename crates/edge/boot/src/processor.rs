@@ -185,7 +185,7 @@ pub struct ProcessorLimitArgs {
         long, env = "PROCESSOR_FAILURES", default_value_t = 10, value_name = "NUMBER", value_parser = numbers().range(FAILURES)
     )]
     pub processor_failures: usize,
-    /// Longest pause between two questions to a processor that answers nobody; the first is half a second
+    /// Longest pause between two questions to a processor that answers no call; the first is half a second
     #[arg(
         long, env = "PROCESSOR_PAUSE", default_value_t = 4, value_name = "SECONDS", value_parser = value_parser!(u64).range(PAUSE)
     )]

@@ -46,7 +46,7 @@ fn measures(open: &[OpenOperations], stuck: u64, now: Timestamp) -> Vec<Metric> 
         ),
         Metric::gauge(
             "dropin_operations_stuck",
-            "Operations that somebody has to look after: unknown for over ten minutes, not taken up, or refused or taken up in vain again and again.",
+            "Operations that an operator has to look after: unknown for over ten minutes, not taken up, or refused or taken up in vain again and again.",
             stuck,
         ),
     ]

@@ -58,12 +58,12 @@ impl QueueMetrics {
             ),
             Metric::gauge(
                 "dropin_notification_parked",
-                "Notifications that were given up and wait for somebody to have them sent again.",
+                "Notifications that were given up and wait for an operator to send them again.",
                 backlog.parked,
             ),
             Metric::gauge(
                 "dropin_notification_replays_waiting",
-                "Notifications that somebody asked for again and that were not acknowledged yet.",
+                "Notifications that an operator asked for again and that were not acknowledged yet.",
                 backlog.replaying,
             ),
         ]

@@ -204,7 +204,7 @@ impl Counters {
             ),
             Metric::counter(
                 "dropin_notification_parked_total",
-                "Notifications given up; somebody has to replay them.",
+                "Notifications given up; an operator has to replay them.",
                 total(&self.parked),
             ),
             Metric::counter(

@@ -105,7 +105,7 @@ impl MetricSource for RateRefresher {
         Ok(vec![
             Metric::gauges(
                 "dropin_rates_refused",
-                "Rates of the feed that were not believed at the last look; somebody has to look at them.",
+                "Rates of the feed that were not believed at the last look; an operator has to look at them.",
                 readings.collect(),
             ),
             Metric::gauge(
