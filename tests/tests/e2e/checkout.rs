@@ -3,7 +3,7 @@
 use dropin_tests::{Merchant, Response, World, cards, until};
 use serde_json::{Value, json};
 
-use crate::{CHARGED, PAID};
+use crate::{CHARGED, PAID, is_refused};
 
 /// What a checkout with Capture that is paid sends: it has no Session.
 const CHECKOUT_EVENTS: [&str; 2] = [PAID[1], PAID[2]];
@@ -32,11 +32,6 @@ fn flags(answer: &Response) -> (bool, bool, bool) {
     let body = answer.json();
     let flag = |name: &str| body[name].as_bool().unwrap_or_else(|| panic!("{name} in {body}"));
     (flag("Authorized"), flag("Captured"), flag("Completed"))
-}
-
-#[track_caller]
-fn is_refused(answer: &Response, status: u16, code: &str) {
-    assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
 }
 
 fn order_of(answer: &Response) -> String {

@@ -13,6 +13,8 @@ use dropin_store::{Role, Store, StoreConfig};
 use dropin_tests::{Response, Topology, World, cards, until};
 use serde_json::{Value, json};
 
+use crate::{is_refused, is_refused_for};
+
 /// What a charge that is paid sends.
 const CHARGED: [&str; 2] = ["ORDER_AUTHORIZED", "ORDER_PROCESSED"];
 
@@ -72,19 +74,6 @@ async fn shown(world: &World, contract: &str) -> Value {
     let answer = world.merchant.call("GET", &format!("/v1/contract/{contract}"), None).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     answer.json()
-}
-
-#[track_caller]
-fn is_refused(answer: &Response, status: u16, code: &str) {
-    assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
-}
-
-#[track_caller]
-fn is_refused_for(answer: &Response, field: &str, code: &str) {
-    is_refused(answer, 400, "INVALID_REQUEST");
-    let body = answer.json();
-    let errors = body["FieldErrors"].as_array().unwrap();
-    assert!(errors.iter().any(|one| one["Field"] == field && one["Code"] == code), "{body}");
 }
 
 /// How many credentials the processor has.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use dropin_tests::{Paid, Response, World, cards, until};
 use serde_json::{Value, json};
 
-use crate::PAID;
+use crate::{PAID, is_refused};
 
 /// A payment of 29.90 that is disputed, and its dispute as the merchant was told of it.
 pub(crate) async fn disputed(world: &World) -> (Paid, Value) {
@@ -64,11 +64,6 @@ fn is(answer: &Response, state: &str) -> Value {
     let body = answer.json();
     assert_eq!((answer.status, body["State"].as_str()), (200, Some(state)), "{}", answer.text());
     body
-}
-
-#[track_caller]
-fn is_refused(answer: &Response, status: u16, code: &str) {
-    assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
 }
 
 crate::both! {

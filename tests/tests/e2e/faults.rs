@@ -6,7 +6,7 @@ use dropin_tests::{Topology, World, cards, until};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
-use crate::{CHARGED, PAID};
+use crate::{CHARGED, PAID, come_to_rest};
 
 crate::both! {
     /// docs/SPECIFICATION.md#test-numbers, 4000…0119: done, and answered 500.
@@ -184,18 +184,7 @@ async fn killed_again_and_again(topology: Topology) {
     world.faults(json!({"Mode": "none"})).await;
     let mut states = Vec::new();
     for (session, attempt) in &sessions {
-        // A browser repeats what was not answered, with the same attempt.
-        let shopper = world.shopper(session);
-        until("an answer", Duration::from_secs(30), async || {
-            shopper.try_submit(1, attempt).await.ok().filter(|answer| answer.status == 200)
-        })
-        .await;
-        let state = until("rest", Duration::from_secs(60), async || {
-            let state = world.merchant.session(session).await["State"].as_str().unwrap_or_default().to_owned();
-            (state == "COMPLETED" || state == "CREATED").then_some(state)
-        })
-        .await;
-        states.push((session, state));
+        states.push((session, come_to_rest(world, session, attempt).await));
     }
     // Only now is no Order of another payment under way, and so shown to nobody.
     for (session, state) in states {

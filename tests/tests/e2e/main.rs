@@ -46,6 +46,10 @@ mod tools;
 mod transfers;
 mod wallet;
 
+use std::time::Duration;
+
+use dropin_tests::until;
+
 /// What a Session with AutoCapture that is paid sends.
 const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
 /// What one without sends until it is captured.
@@ -53,12 +57,41 @@ const AUTHORIZED: [&str; 2] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED"];
 /// What the processor does for a Session of 29.90 that is paid.
 const CHARGED: [(&str, &str, &str); 2] = [("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")];
 
+/// The answer has this status and the code of an Error object.
+#[track_caller]
+fn is_refused(answer: &dropin_tests::Response, status: u16, code: &str) {
+    assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
+}
+
+/// The request is refused, for this field at least.
+#[track_caller]
+fn is_refused_for(answer: &dropin_tests::Response, field: &str, code: &str) {
+    is_refused(answer, 400, "INVALID_REQUEST");
+    let body = answer.json();
+    let errors = body["FieldErrors"].as_array().expect("it names fields");
+    assert!(errors.iter().any(|one| one["Field"] == field && one["Code"] == code), "{body}");
+}
+
+/// Whether the payment was made (COMPLETED) or not (CREATED), after a browser has repeated, with the same attempt, what was not answered.
+async fn come_to_rest(world: &dropin_tests::World, session: &str, attempt: &dropin_tests::Stashed) -> String {
+    let shopper = world.shopper(session);
+    until("an answer", Duration::from_secs(30), async || {
+        shopper.try_submit(1, attempt).await.ok().filter(|answer| answer.status == 200)
+    })
+    .await;
+    until("rest", Duration::from_secs(60), async || {
+        let state = world.merchant.session(session).await["State"].as_str().unwrap_or_default().to_owned();
+        (state == "COMPLETED" || state == "CREATED").then_some(state)
+    })
+    .await
+}
+
 /// Keeps one of two racers back: from round to round the other one, and by a longer while, so that near misses come first and each wins some rounds
 /// on a machine of any speed.
 async fn head_start(round: usize, racer: usize) {
     let step = (round / 2 % 20) as u64;
     let while_ = if round % 2 == racer { step * step } else { 0 };
-    tokio::time::sleep(std::time::Duration::from_millis(while_)).await;
+    tokio::time::sleep(Duration::from_millis(while_)).await;
 }
 
 /// Runs a case once per topology, each as a test of its own; `with` gives variables to every program.

@@ -3,7 +3,7 @@
 use dropin_tests::{Paid, Response, World, cards, thousandths_of};
 use serde_json::{Value, json};
 
-use crate::{AUTHORIZED, CHARGED, PAID};
+use crate::{AUTHORIZED, CHARGED, PAID, is_refused};
 
 async fn captured(world: &World, card: &str) -> Paid {
     let paid = world.paid(card, json!({"AutoCapture": true})).await;
@@ -16,11 +16,6 @@ fn is(answer: &Response, status: u16, state: &str) -> Value {
     let body = answer.json();
     assert_eq!((answer.status, body["State"].as_str()), (status, Some(state)), "{}", answer.text());
     body
-}
-
-#[track_caller]
-fn is_refused(answer: &Response, status: u16, code: &str) {
-    assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
 }
 
 async fn refunded(world: &World, paid: &Paid) -> i64 {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use dropin_tests::{Merchant, Response, Shopper, World, cards, until};
 use serde_json::{Value, json};
 
-use crate::CHARGED;
+use crate::{CHARGED, is_refused, is_refused_for};
 
 /// What a Session sends that is paid at once.
 const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESSED"];
@@ -57,19 +57,6 @@ async fn listed(shopper: &Shopper) -> Vec<Value> {
 async fn pay(shopper: &Shopper, contract: &str, code: &str) -> Response {
     let stashed = shopper.stash_code("returner", code).await;
     shopper.submit_saved(contract, &stashed).await
-}
-
-#[track_caller]
-fn is_refused(answer: &Response, status: u16, code: &str) {
-    assert_eq!((answer.status, answer.code().as_str()), (status, code), "{}", answer.text());
-}
-
-#[track_caller]
-fn is_refused_for(answer: &Response, field: &str, code: &str) {
-    is_refused(answer, 400, "INVALID_REQUEST");
-    let body = answer.json();
-    let errors = body["FieldErrors"].as_array().unwrap();
-    assert!(errors.iter().any(|one| one["Field"] == field && one["Code"] == code), "{body}");
 }
 
 pub(crate) async fn contract(world: &World, id: &str) -> Value {

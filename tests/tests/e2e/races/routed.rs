@@ -8,9 +8,9 @@ use futures_util::future::{join, join_all};
 use serde_json::{Value, json};
 
 use super::{CLIENTS, FEW_ROUNDS, NO_LIMITS, race, rounds};
-use crate::PAID;
 use crate::localstripe::proxied;
 use crate::stripe::KeyFile;
+use crate::{PAID, come_to_rest};
 
 /// One goes to localstripe, the other to the sandbox processor.
 const CARDS: [&str; 2] = [cards::VISA, cards::MASTERCARD];
@@ -38,7 +38,7 @@ async fn payments_at_two_processors(topology: Topology) {
         }
     }
     for (session, attempt) in &begun {
-        come_to_rest(&world, session, attempt).await;
+        paid_or_not(&world, session, attempt).await;
     }
     let span = ["--from", "2020-01-01T00:00:00Z", "--until", "2100-01-01T00:00:00Z"];
     for of in [&["--of", "acquirer"][..], &["--without-processor"]] {
@@ -81,19 +81,9 @@ async fn pay_and_kill(world: &mut World, round: usize) -> Vec<(String, Stashed)>
     attempts
 }
 
-/// A browser repeats what was not answered; the payment is made or not, and nothing in between.
-async fn come_to_rest(world: &World, session: &str, attempt: &Stashed) {
-    let shopper = world.shopper(session);
-    until("an answer", Duration::from_secs(30), async || {
-        shopper.try_submit(1, attempt).await.ok().filter(|answer| answer.status == 200)
-    })
-    .await;
-    let state = until("rest", Duration::from_secs(60), async || {
-        let state = world.merchant.session(session).await["State"].as_str().unwrap_or_default().to_owned();
-        (state == "COMPLETED" || state == "CREATED").then_some(state)
-    })
-    .await;
-    if state == "COMPLETED" {
+/// The payment is made or not, and nothing in between.
+async fn paid_or_not(world: &World, session: &str, attempt: &Stashed) {
+    if come_to_rest(world, session, attempt).await == "COMPLETED" {
         world.receiver.expect(session, &PAID).await;
     }
 }
