@@ -8,7 +8,7 @@ use dropin_http::BodyLimit;
 use crate::guard::{FILES, to, to_anybody};
 use crate::screens::merchants::{endpoints, events, routing, screening, settings, wallet};
 use crate::screens::{
-    accept, account, approvals, audit, contracts, disputes, export, ledger, many, merchants, notifications, operations,
+    accept, account, approvals, audit, bulk, contracts, disputes, export, ledger, merchants, notifications, operations,
     operators, orders, overview, rates, review, search, sessions, sign_in,
 };
 use crate::texts::Texts;
@@ -140,12 +140,12 @@ pub const ROUTES: &[PanelRoute] = &[
     post("/contracts/{id}/close", Allowed(A::CloseContract), &["csrf", "merchant", "note"], || to(contracts::close)),
     get("/operations", Allowed(A::ViewPayments), &[], || to(operations::list)),
     get("/notifications", Allowed(A::ViewNotifications), notifications::FILTERS, || to(notifications::list)),
-    get("/notifications/replay", Allowed(A::ReplayNotifications), many::REPLAY_CHOICE, || to(many::estimate_replay)),
-    post("/notifications/replay", Allowed(A::ReplayNotifications), many::REPLAY_FIELDS, || to(many::replay)),
-    get("/notifications/discard", Allowed(A::DiscardNotifications), many::DISCARD_CHOICE, || {
-        to(many::estimate_discard)
+    get("/notifications/replay", Allowed(A::ReplayNotifications), bulk::REPLAY_CHOICE, || to(bulk::estimate_replay)),
+    post("/notifications/replay", Allowed(A::ReplayNotifications), bulk::REPLAY_FIELDS, || to(bulk::replay)),
+    get("/notifications/discard", Allowed(A::DiscardNotifications), bulk::DISCARD_CHOICE, || {
+        to(bulk::estimate_discard)
     }),
-    post("/notifications/discard", Allowed(A::DiscardNotifications), many::DISCARD_FIELDS, || to(many::discard)),
+    post("/notifications/discard", Allowed(A::DiscardNotifications), bulk::DISCARD_FIELDS, || to(bulk::discard)),
     get("/notifications/{id}", Allowed(A::ViewNotifications), &["done"], || to(notifications::show)),
     post("/notifications/{id}/replay", Allowed(A::ReplayNotifications), &["csrf", "endpoint", "note"], || {
         to(notifications::replay)

@@ -10,7 +10,7 @@ use dropin_ports::{AccessStore, Acting, Actor, Clock, Fingerprint, Secrets, Stor
 
 use super::failures::{FailureLimit, Failures, ThrottleDecision};
 use crate::audit_log::MerchantAct;
-use crate::recent::{Recalled, Recent};
+use crate::store_cache::{Cached, StoreCache};
 
 /// An authenticated API user and its merchant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,7 +110,7 @@ pub struct Authenticator {
     clock: Arc<dyn Clock>,
     sandbox: bool,
     /// Who was right, by a keyed hash of user name and password together. Only what was right is kept, so that nobody fills it with guesses.
-    seen: Recent<Fingerprint, Arc<Caller>>,
+    seen: StoreCache<Fingerprint, Arc<Caller>>,
     failures: Failures,
 }
 
@@ -123,7 +123,7 @@ impl Authenticator {
         sandbox: bool,
         limit: FailureLimit,
     ) -> Self {
-        Self { store, secrets, clock, sandbox, seen: Recent::default(), failures: Failures::new(limit) }
+        Self { store, secrets, clock, sandbox, seen: StoreCache::default(), failures: Failures::new(limit) }
     }
 
     /// Lets in who gives a right user name and password; `client` is where the request comes from.
@@ -138,9 +138,9 @@ impl Authenticator {
     ) -> Result<Arc<Caller>, AuthenticateError> {
         let key = self.secrets.fingerprint(&[username.as_bytes(), password.as_bytes()]);
         let caller = match self.seen.recall(&key, Instant::now()) {
-            Recalled::Known(caller) => caller,
-            Recalled::Due => self.look_up(key, client, username, password).await?,
-            Recalled::Unknown => self.look_up_stranger(key, client, username, password).await?,
+            Cached::Known(caller) => caller,
+            Cached::Due => self.look_up(key, client, username, password).await?,
+            Cached::Unknown => self.look_up_stranger(key, client, username, password).await?,
         };
         if caller.merchant.sandbox != self.sandbox {
             return Err(AuthenticateError::OtherMode { sandbox: caller.merchant.sandbox });

@@ -7,20 +7,20 @@ use dropin_access::Merchant;
 use dropin_kernel::MerchantId;
 use dropin_ports::{AccessStore, StoreError};
 
-use crate::recent::{Recalled, Recent};
+use crate::store_cache::{Cached, StoreCache};
 
 /// The merchants, each read from the store at most about once in a second: what shoppers and public pages ask about them is asked all the time.
 /// Changes are in force within two seconds. Ids that name nobody are not remembered, so that nobody fills it with guesses.
 #[derive(Clone)]
 pub struct KnownMerchants {
     store: Arc<dyn AccessStore>,
-    recent: Arc<Recent<MerchantId, Arc<Merchant>>>,
+    cache: Arc<StoreCache<MerchantId, Arc<Merchant>>>,
 }
 
 impl KnownMerchants {
     /// Knows nobody yet.
     pub fn new(store: Arc<dyn AccessStore>) -> Self {
-        Self { store, recent: Arc::default() }
+        Self { store, cache: Arc::default() }
     }
 
     /// The merchant with this id, as it was at most a second and a half ago.
@@ -29,13 +29,13 @@ impl KnownMerchants {
     /// [`StoreError`].
     pub async fn find(&self, id: MerchantId) -> Result<Option<Arc<Merchant>>, StoreError> {
         let asked = Instant::now();
-        if let Recalled::Known(merchant) = self.recent.recall(&id, asked) {
+        if let Cached::Known(merchant) = self.cache.recall(&id, asked) {
             return Ok(Some(merchant));
         }
         let found = self.store.find_merchant(id).await?.map(Arc::new);
         match &found {
-            Some(merchant) => self.recent.keep(id, merchant.clone(), asked),
-            None => self.recent.forget(&id),
+            Some(merchant) => self.cache.keep(id, merchant.clone(), asked),
+            None => self.cache.forget(&id),
         }
         Ok(found)
     }
@@ -66,7 +66,7 @@ mod tests {
         store.insert_merchant(new).await.unwrap();
         let merchants = KnownMerchants::new(Arc::new(store));
         assert_eq!(merchants.find(nobody).await, Ok(None));
-        assert!(matches!(merchants.recent.recall(&nobody, Instant::now()), Recalled::Unknown));
+        assert!(matches!(merchants.cache.recall(&nobody, Instant::now()), Cached::Unknown));
         let found = merchants.find(id).await.unwrap().unwrap();
         let again = merchants.find(id).await.unwrap().unwrap();
         assert!(Arc::ptr_eq(&found, &again), "the store was asked once");

@@ -14,7 +14,7 @@ use dropin_wire::rates::RatesBody;
 use sha2::{Digest, Sha256};
 use time::Date;
 
-use crate::recent::{Recalled, Recent};
+use crate::store_cache::{Cached, StoreCache};
 
 pub use refresh::{RATES_REFRESH_INTERVAL, RateRefresher};
 pub use settings::set_rates;
@@ -32,7 +32,7 @@ pub struct Rates {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     policy: OfferPolicy,
-    recent: Arc<Recent<MerchantId, Known>>,
+    cache: Arc<StoreCache<MerchantId, Known>>,
 }
 
 /// What is remembered of a merchant for a moment.
@@ -82,7 +82,7 @@ impl Rates {
         ids: Arc<dyn IdSource>,
         policy: OfferPolicy,
     ) -> Self {
-        Self { store, access, clock, ids, policy, recent: Arc::default() }
+        Self { store, access, clock, ids, policy, cache: Arc::default() }
     }
 
     /// What GET /v2.2/getRates answers for a merchant. A change of the feed or of the merchant's settings shows within two seconds.
@@ -91,15 +91,15 @@ impl Rates {
     /// [`RatesError`].
     pub async fn show(&self, merchant: MerchantId) -> Result<Arc<RatesShown>, RatesError> {
         let now = self.clock.now();
-        match self.recent.recall(&merchant, Instant::now()) {
-            Recalled::Known(Known::Shown(shown)) if now < shown.until => return Ok(shown),
-            Recalled::Known(Known::Stale(until)) if now < until => return Err(stale(until, now)),
-            Recalled::Known(_) | Recalled::Due | Recalled::Unknown => {}
+        match self.cache.recall(&merchant, Instant::now()) {
+            Cached::Known(Known::Shown(shown)) if now < shown.until => return Ok(shown),
+            Cached::Known(Known::Stale(until)) if now < until => return Err(stale(until, now)),
+            Cached::Known(_) | Cached::Due | Cached::Unknown => {}
         }
         // What the store says may be as old as the question.
         let asked = Instant::now();
         let known = self.look_up(merchant, now).await?;
-        self.recent.keep(merchant, known.clone(), asked);
+        self.cache.keep(merchant, known.clone(), asked);
         match known {
             Known::Shown(shown) => Ok(shown),
             Known::Stale(until) => Err(stale(until, now)),

@@ -21,7 +21,7 @@ use super::metrics::ScreeningPart;
 use super::subject::{InstrumentFacts, ScreeningSubject};
 use super::{ScreeningMetrics, ScreeningRules};
 use crate::access::KnownMerchants;
-use crate::recent::{Recalled, Recent};
+use crate::store_cache::{Cached, StoreCache};
 
 /// Longest that screening may keep a payment waiting before the processor is asked, and again before its outcome is written.
 pub const SCREENING_DEADLINE: Duration = Duration::from_millis(1_900);
@@ -45,7 +45,7 @@ pub struct PaymentScreening {
     ip_countries: Option<Arc<dyn IpCountries>>,
     outside: Option<Arc<dyn OutsideScorer>>,
     metrics: Arc<ScreeningMetrics>,
-    table: Arc<Recent<(), Arc<Table>>>,
+    table: Arc<StoreCache<(), Arc<Table>>>,
     /// Microseconds that the processor took for the last answer about a card.
     processor_took: Arc<AtomicU64>,
 }
@@ -230,8 +230,8 @@ impl PaymentScreening {
         }
         let asked = Instant::now();
         let table = match self.table.recall(&(), asked) {
-            Recalled::Known(table) => table,
-            Recalled::Due | Recalled::Unknown => {
+            Cached::Known(table) => table,
+            Cached::Due | Cached::Unknown => {
                 let table = Arc::new(self.rates.find_rates().await?.map(|rates| rates.current()).unwrap_or_default());
                 self.table.keep((), table.clone(), asked);
                 table

@@ -8,7 +8,7 @@ use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{Clock, StoreError, WalletStore};
 use dropin_wire::wallet::{TokenMethodBody, network_of};
 
-use crate::recent::{Recalled, Recent};
+use crate::store_cache::{Cached, StoreCache};
 
 /// Which merchants may offer the wallet. Their identities are read from the store at most about once in a second: whether there is one is asked
 /// at every view and every submit. A change shows within two seconds.
@@ -17,7 +17,7 @@ pub struct WalletOffers {
     store: Arc<dyn WalletStore>,
     clock: Arc<dyn Clock>,
     checkout_url: String,
-    recent: Arc<Recent<MerchantId, Option<Arc<Identity>>>>,
+    cache: Arc<StoreCache<MerchantId, Option<Arc<Identity>>>>,
 }
 
 /// What an offer says of a merchant's identity; nothing of its key.
@@ -30,7 +30,7 @@ struct Identity {
 impl WalletOffers {
     /// Identities out of `store`; pages ask for payment sessions below `checkout_url`.
     pub fn new(store: Arc<dyn WalletStore>, clock: Arc<dyn Clock>, checkout_url: String) -> Self {
-        Self { store, clock, checkout_url, recent: Arc::default() }
+        Self { store, clock, checkout_url, cache: Arc::default() }
     }
 
     /// {checkout_url}: pages ask there for payment sessions.
@@ -77,14 +77,14 @@ impl WalletOffers {
 
     async fn identity(&self, merchant: MerchantId) -> Result<Option<Arc<Identity>>, StoreError> {
         let asked = Instant::now();
-        if let Recalled::Known(identity) = self.recent.recall(&merchant, asked) {
+        if let Cached::Known(identity) = self.cache.recall(&merchant, asked) {
             return Ok(identity);
         }
         let identity = self.store.find_wallet(merchant).await?.map(|identity| {
             let (identifier, expires_at) = (identity.identifier.as_str().to_owned(), identity.expires_at);
             Arc::new(Identity { identifier, country: identity.country, expires_at })
         });
-        self.recent.keep(merchant, identity.clone(), asked);
+        self.cache.keep(merchant, identity.clone(), asked);
         Ok(identity)
     }
 

@@ -1,4 +1,4 @@
-//! What the store said a moment ago.
+//! A cache of what the store said a moment ago.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
@@ -19,7 +19,7 @@ const SHARD_SIZE: usize = 1_024;
 
 /// What is known under a key.
 #[derive(Debug)]
-pub(crate) enum Recalled<V> {
+pub(crate) enum Cached<V> {
     /// The store said so a moment ago.
     Known(V),
     /// It said something, and it is time to ask again.
@@ -37,12 +37,12 @@ struct Entry<V> {
 }
 
 /// What the store said of each key, for at most one second and a half; bounded, so that whatever fills it costs others one question each.
-pub(crate) struct Recent<K, V> {
+pub(crate) struct StoreCache<K, V> {
     shards: [RwLock<HashMap<K, Entry<V>>>; SHARDS],
     hasher: RandomState,
 }
 
-impl<K, V> Default for Recent<K, V> {
+impl<K, V> Default for StoreCache<K, V> {
     fn default() -> Self {
         Self { shards: std::array::from_fn(|_| RwLock::default()), hasher: RandomState::new() }
     }
@@ -52,20 +52,20 @@ fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-impl<K: Eq + Hash, V: Clone> Recent<K, V> {
+impl<K: Eq + Hash, V: Clone> StoreCache<K, V> {
     fn shard(&self, key: &K) -> &RwLock<HashMap<K, Entry<V>>> {
         // The remainder is below the number of parts.
         &self.shards[(self.hasher.hash_one(key) % SHARDS as u64) as usize]
     }
 
-    pub(crate) fn recall(&self, key: &K, now: Instant) -> Recalled<V> {
+    pub(crate) fn recall(&self, key: &K, now: Instant) -> Cached<V> {
         let shard = self.shard(key).read().unwrap_or_else(PoisonError::into_inner);
-        let Some(entry) = shard.get(key) else { return Recalled::Unknown };
+        let Some(entry) = shard.get(key) else { return Cached::Unknown };
         let age = now.saturating_duration_since(entry.asked);
         if age < FRESH || (age < USABLE && !entry.takes_turn(age)) {
-            Recalled::Known(entry.value.clone())
+            Cached::Known(entry.value.clone())
         } else {
-            Recalled::Due
+            Cached::Due
         }
     }
 
@@ -103,50 +103,50 @@ impl<V> Entry<V> {
 mod tests {
     use super::*;
 
-    fn tells(recalled: &Recalled<char>) -> &'static str {
+    fn tells(recalled: &Cached<char>) -> &'static str {
         match recalled {
-            Recalled::Known(_) => "known",
-            Recalled::Due => "due",
-            Recalled::Unknown => "unknown",
+            Cached::Known(_) => "known",
+            Cached::Due => "due",
+            Cached::Unknown => "unknown",
         }
     }
 
     #[test]
     fn after_a_second_one_asks_and_after_one_and_a_half_everybody_does() {
-        let (recent, start) = (Recent::default(), Instant::now());
-        let after = |ms| tells(&recent.recall(&1, start + Duration::from_millis(ms)));
+        let (cache, start) = (StoreCache::default(), Instant::now());
+        let after = |ms| tells(&cache.recall(&1, start + Duration::from_millis(ms)));
         assert_eq!(after(0), "unknown");
-        recent.keep(1, 'a', start);
+        cache.keep(1, 'a', start);
         assert_eq!((after(0), after(999)), ("known", "known"));
         assert_eq!([after(1_000), after(1_001), after(1_249)], ["due", "known", "known"]);
         assert_eq!([after(1_250), after(1_251)], ["due", "known"], "the first one has gone away");
         assert_eq!([after(1_500), after(1_500), after(9_000)], ["due", "due", "due"]);
-        recent.forget(&1);
+        cache.forget(&1);
         assert_eq!(after(0), "unknown");
     }
 
     #[test]
     fn an_older_answer_of_the_store_replaces_no_newer_one() {
-        let (recent, start) = (Recent::default(), Instant::now());
-        recent.keep(1, 'b', start + FRESH);
-        recent.keep(1, 'a', start);
-        assert!(matches!(recent.recall(&1, start + FRESH + FRESH / 2), Recalled::Known('b')));
+        let (cache, start) = (StoreCache::default(), Instant::now());
+        cache.keep(1, 'b', start + FRESH);
+        cache.keep(1, 'a', start);
+        assert!(matches!(cache.recall(&1, start + FRESH + FRESH / 2), Cached::Known('b')));
     }
 
     #[test]
     fn its_size_is_bounded() {
-        let (recent, start) = (Recent::default(), Instant::now());
+        let (cache, start) = (StoreCache::default(), Instant::now());
         let most = SHARDS * SHARD_SIZE;
-        let count = || recent.shards.iter().map(|shard| shard.read().unwrap().len()).sum::<usize>();
+        let count = || cache.shards.iter().map(|shard| shard.read().unwrap().len()).sum::<usize>();
         for number in 0..3 * most {
-            recent.keep(number, 'a', start);
+            cache.keep(number, 'a', start);
             assert!(count() <= most || number % 1_000 != 0);
         }
         assert!(count() <= most);
         for number in 0..most {
-            recent.keep(3 * most + number, 'a', start + USABLE);
+            cache.keep(3 * most + number, 'a', start + USABLE);
         }
-        let kept = (0..3 * most).filter(|old| !matches!(recent.recall(old, start), Recalled::Unknown)).count();
+        let kept = (0..3 * most).filter(|old| !matches!(cache.recall(old, start), Cached::Unknown)).count();
         assert!(kept < most / 2, "what is of no use any more goes first: {kept}");
     }
 }

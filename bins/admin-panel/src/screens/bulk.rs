@@ -42,8 +42,8 @@ const MAX_RATE: u32 = 10_000;
 const STATES: [DeliveryState; 3] = [DeliveryState::Parked, DeliveryState::Delivered, DeliveryState::Discarded];
 
 #[derive(Template)]
-#[template(path = "notifications_many.html")]
-struct ManyPage {
+#[template(path = "notifications_bulk.html")]
+struct BulkPage {
     shell: Shell,
     path: &'static str,
     is_replay: bool,
@@ -147,7 +147,7 @@ async fn page_of(
     is_replay: bool,
     endpoints: &[(EndpointId, String)],
     wrong: Vec<String>,
-) -> Result<ManyPage, Refusal> {
+) -> Result<BulkPage, Refusal> {
     let fields = &request.fields;
     let text = |name: &str| fields.text(name).to_owned();
     let merchants = visible_merchants(request).await?;
@@ -159,7 +159,7 @@ async fn page_of(
     let carried =
         fields.pairs().iter().filter(|(name, value)| known.contains(&name.as_str()) && !value.trim().is_empty());
     let state = fields.given("state").unwrap_or(DeliveryState::Parked.as_str());
-    Ok(ManyPage {
+    Ok(BulkPage {
         shell: request.shell(if is_replay { texts().replay_title } else { texts().discard_title }),
         path: if is_replay { "/notifications/replay" } else { "/notifications/discard" },
         is_replay,
