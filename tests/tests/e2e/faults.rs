@@ -184,7 +184,7 @@ async fn killed_again_and_again(topology: Topology) {
     world.faults(json!({"Mode": "none"})).await;
     let mut states = Vec::new();
     for (session, attempt) in &sessions {
-        states.push((session, come_to_rest(world, session, attempt).await));
+        states.push((session, come_to_rest(&world, session, attempt).await));
     }
     // Only now is no Order of another payment under way, and so shown to nobody.
     for (session, state) in states {
