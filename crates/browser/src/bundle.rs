@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "c35de5fac0ae3fea";
+pub(crate) const VERSION: &str = "3680a08ba1dc3ee1";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -47,8 +47,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dialog.js"),
         brotli: Some(include_bytes!("../dist/dialog.js.br")),
         gzip: Some(include_bytes!("../dist/dialog.js.gz")),
-        fingerprint: "858e1ffb7217",
-        sha384: "jOh64cQROPaO4teU8C406uxTKlKfh7fJwG7kFP55M7UNLCmDrfAXx2u6UqdoNFXA",
+        fingerprint: "9ec6f9a7bfbd",
+        sha384: "QYR/Vf8ihSy9/OBa9Ryte92n/GYrNEfd2xKqraofp/zr4rixjOfcoSQLrkaVThkC",
     },
     Asset {
         path: "dialog.js.map",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "ac5912b44343",
-        sha384: "wf0O7kV3RD1KEvgQeUkGuBscF102jAbNcCEOSa1GWEc2dQgHyGZgmKfmMS+jNpxz",
+        fingerprint: "6d8d06a02cf6",
+        sha384: "aN0RbgqHCXK6UCuJQeZ5ImYMaRbF+JNSZInoW3R5zIEbFgd7fl9+22RvGhWr7Kqm",
     },
     Asset {
         path: "dropin.js.map",
@@ -83,8 +83,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "3e4d935eaa7d",
-        sha384: "guff33PtwEpPiE72t22I1A+BQSS8Tk5X8xmC7vs5gAwSizzG2EM7A/rCMstrwBE+",
+        fingerprint: "1fa557375a36",
+        sha384: "vNGWkkPRrlJhSEUliumcGcV6HpbvtpNTx2zCvz3DBhR/Ee4wlk3GM6I1H7QbeDGN",
     },
     Asset {
         path: "fallback.js",
@@ -92,8 +92,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/fallback.js"),
         brotli: Some(include_bytes!("../dist/fallback.js.br")),
         gzip: Some(include_bytes!("../dist/fallback.js.gz")),
-        fingerprint: "ed1c972636a6",
-        sha384: "QIgN55EM5AotG8j147RgByDbh5B0REJhfiRTh1mB915zxe71inU6RA0nexv2fSRu",
+        fingerprint: "85434121ca23",
+        sha384: "TYCw582x23+5J4u0+VYpWMfbyqMY4a/mdG/Sai+Z++p/FjHM0wxyYU8eEP8MbNGd",
     },
     Asset {
         path: "fallback.js.map",
@@ -101,8 +101,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/fallback.js.map"),
         brotli: Some(include_bytes!("../dist/fallback.js.map.br")),
         gzip: Some(include_bytes!("../dist/fallback.js.map.gz")),
-        fingerprint: "9544a3950017",
-        sha384: "gzYDE/Sw+ehW0lG7eGUI+oQXYHVOqtSgH9ZsZ1CL515oox5EN0YAPUcAX1FPSDn+",
+        fingerprint: "0e61b7a1d96b",
+        sha384: "dbuJ2W9mxemVZLC143JdLBpif28UUm80YfzfsuKqnRaZWQBCvAPJ9XqqsBUgROxd",
     },
     Asset {
         path: "frame.html",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "86b98c60aec4",
-        sha384: "uHTV52s11vjXsX+xwhtmtgaXxBYfKANMPL5t7jdLMTH/GIAFYgBj1nIQiY7s52hV",
+        fingerprint: "f94908dfd997",
+        sha384: "mts/vVPP2ceQR5Hic/JlRAmjLZcFnZo9++HATY6pUp4NNSzstPKBcIFyCyHBzOiu",
     },
     Asset {
         path: "frame.js",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "03c86953b5b3",
-        sha384: "WYVGLqrz6HGehGpVjDzRmWaPqABT3otWiLEJe2k2J1dnOCZBleFAE9vSb/BzYkaf",
+        fingerprint: "47f0e358f5cd",
+        sha384: "2Uw39308gGPzRmP8+8mZGlKlA+tdvsc9qJcZaJnq5ZZ3ryAYj1p5Jeqnqt0O7kPK",
     },
     Asset {
         path: "frame.js.map",
@@ -128,8 +128,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "df67eb6916fb",
-        sha384: "Ag5aQScfY7nk8hSNnzqYkhJP3MKf0G99BlgSsEzXaJIONaDkkSS7UA6oD2YpEtn3",
+        fingerprint: "c5b6fc333b2b",
+        sha384: "ZjiPcsJO1OAERxuXqohHO57S+yL8mcNMMpIPyd8kHHOw61bOpByf3rPKyE8MSKnh",
     },
     Asset {
         path: "locales/ar.json",
@@ -479,8 +479,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "86e118f14772",
-        sha384: "Cht5wVK4l5c8Nzbz0C5Azjfqqs4/DN4FPAoiu0Do3Y+PWW0Ig08pvh+woOrSh0Us",
+        fingerprint: "bb4e88f126e4",
+        sha384: "OW/Bc2dmi8Gj/oyKVbze9PChkbCIv7Dwkz/0f8DecDoWms2FjvnH/XQAoZqIV28e",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "c30760c62029",
-        sha384: "lX5o3krKNLLCdJO7ID0DNX7iOVg4GUIcJyKxE7X9WN/r22ZWFmqIhPXbNnQ+a6wf",
+        fingerprint: "e385a822d334",
+        sha384: "2187CRiI6lFLaXpCUHKSbqULKQQ5Qhopqh6MEtvqXg9VzcHLO3Zi822YFvKgfMol",
     },
     Asset {
         path: "payment.js.map",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "70f8976afcb2",
-        sha384: "8lySfmG1KNUt5Ksl1mgzIXcgoHFZBY+T63hn+3tq4OGaiOUgkcm1oGD5EJpInDGX",
+        fingerprint: "48acf5aac842",
+        sha384: "XHBnMUE5yGritLuGeSYXpZD2PtxRVat5FgeWfoLTrQWlKRjM4ci5L97QUubMhQBp",
     },
     Asset {
         path: "postcode.js",
@@ -848,8 +848,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/postcode.js"),
         brotli: Some(include_bytes!("../dist/postcode.js.br")),
         gzip: Some(include_bytes!("../dist/postcode.js.gz")),
-        fingerprint: "c3931453cee9",
-        sha384: "canAjGuTAT1wj4ZbBVPXGcyyg1zOqBnAgZ+KPYefF9SzHwq5FDooK6tSHgloFuNN",
+        fingerprint: "723c54ee7ffe",
+        sha384: "oF3jd2cSbiCRVO4sRF41T8wutU7Tm6OgBGHeS5CJo9gYSRh5cdYUuRIB0PstIABg",
     },
     Asset {
         path: "postcode.js.map",
@@ -866,8 +866,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js"),
         brotli: Some(include_bytes!("../dist/progress.js.br")),
         gzip: Some(include_bytes!("../dist/progress.js.gz")),
-        fingerprint: "8a2987cc05cf",
-        sha384: "oaqD50OxHmulfqV4+BG7R6zSYX0HnWQt57NhdkEj/mQVbX1bbnKHH9jXmhVV5Yue",
+        fingerprint: "dfbd1cb0cb0a",
+        sha384: "C792Vpsqo17Hec08HSlfIwuDe+iIT01TJJfw78wcxWhLMwhvObGtj0CIT97YRsj4",
     },
     Asset {
         path: "progress.js.map",
@@ -875,8 +875,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "baccb32565a5",
-        sha384: "5GrWkhIZp9dIXSUW0u4BrR7E09timVX8vvX25HojM8af4iOoalGP8c30I1xEDap9",
+        fingerprint: "74b232c94001",
+        sha384: "5wmLQKoJXVdi3d7ss/C/yF/tV1ggS+hoZ4K5iW6pESQNs2yi4I9NRqYr9i97NoVH",
     },
     Asset {
         path: "saved.js",
@@ -884,8 +884,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "d288d1ef00dc",
-        sha384: "g6JFLtcLENiDHSa9e4Bz7c2cZovyt0pX+u2yjMHyPh9464fd/NXyNV/9cUqadStT",
+        fingerprint: "c663b64067cc",
+        sha384: "kA/AxvznpLlq0Hu8jZZr+FyWKYJNIY1cCjrwnTHSDkZk9+G0EUBO5JlZsr9v1+Ww",
     },
     Asset {
         path: "saved.js.map",
@@ -902,8 +902,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/schemes.js"),
         brotli: Some(include_bytes!("../dist/schemes.js.br")),
         gzip: Some(include_bytes!("../dist/schemes.js.gz")),
-        fingerprint: "5d7746e04a43",
-        sha384: "YRgI0cHn7Pv1jENzO+UdmR8EPkMvHlOaXi+MLO/vMlcaalhoMW7qtErqSYpKx97F",
+        fingerprint: "e6f135777141",
+        sha384: "lK83THAmEMpAlvFEm0hm7/Fw4hyvQgbG3flZ7IvvK++YrHibD3wAVZ5uz0UiNvYX",
     },
     Asset {
         path: "schemes.js.map",
@@ -920,8 +920,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/wallet.js"),
         brotli: Some(include_bytes!("../dist/wallet.js.br")),
         gzip: Some(include_bytes!("../dist/wallet.js.gz")),
-        fingerprint: "095dcb485f9c",
-        sha384: "utzsBV2Ye8rS4pUiatuHiF0IELsBjRUG3dginKY9GUBb4CGhsT3F8CM8OssAgOEO",
+        fingerprint: "65067dc570a5",
+        sha384: "ljTJ+qJRlOOwBwyRHZzkg4VT4JbULJp0Vf6dt9b7yD2z+gt3/EYLaBK3Z7CYKa/N",
     },
     Asset {
         path: "wallet.js.map",
@@ -929,8 +929,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/wallet.js.map"),
         brotli: Some(include_bytes!("../dist/wallet.js.map.br")),
         gzip: Some(include_bytes!("../dist/wallet.js.map.gz")),
-        fingerprint: "ccd37d7d477f",
-        sha384: "/QgTX9hLxOPmRDyClyjUCTEGCews3+L+SAKjf8inyvuPUNgu12baFcTbPpSLsqZn",
+        fingerprint: "3998aa042a68",
+        sha384: "3T4OwFEvvK6zvFcFxb2swpNsQbAJKWgTVrCof5ZvBnSjlrokt7RqwU09jzT33JiJ",
     },
 ];
 

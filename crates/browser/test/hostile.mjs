@@ -6,7 +6,7 @@ export const KINDS = {
     hello: {}, ready: { model: {} }, size: { height: "number" }, choose: { open: "boolean" }, enabled: { enabled: "boolean", method: "string" }, busy: { busy: "boolean", text: "string" },
     notice: { text: "string" }, status: { title: "string", text: "string" }, away: { title: "string", text: "string", url: "string", challenge: "boolean", now: "boolean" },
     attempt: { code: "string", left: "number" }, wallet: { session: {} }, done: { title: "string", text: "string", details: {}, paid: {} },
-    fail: { code: "string", cause: "string", title: "string", text: "string", lang: "string", dir: "string" },
+    fail: { code: "string", message: "string", title: "string", text: "string", lang: "string", dir: "string" },
   },
   shell: { setup: { hideSubmitButton: "boolean" }, theme: { theme: { variables: {}, scheme: "string" } }, select: { method: "string" }, submit: {}, another: {}, wallet: { ask: {} } },
 };

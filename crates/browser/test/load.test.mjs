@@ -200,6 +200,63 @@ test("what is typed before the part that masks it is masked then, and a press me
   await shop.context.close();
 });
 
+/** Runs before the frame's own scripts: nothing counts as drawn there until `release` is called. */
+function holdDrawing() {
+  if (!location.pathname.endsWith("/frame.html")) return;
+  const held = [];
+  const { requestAnimationFrame, setTimeout } = window;
+  let isReleased = false;
+  window.requestAnimationFrame = (run) => (isReleased ? requestAnimationFrame(run) : held.push(run));
+  window.setTimeout = (run, ms, ...more) => (isReleased || ms !== 200 ? setTimeout(run, ms, ...more) : held.push(run));
+  window.release = () => {
+    isReleased = true;
+    for (const run of held) run();
+  };
+  // The first use of these is what the form does not wait for.
+  window.formatters = 0;
+  for (const name of ["NumberFormat", "ListFormat"]) Intl[name] = new Proxy(Intl[name], { construct: (target, given) => ((window.formatters += 1), new target(...given)) });
+}
+
+test("the amount is written once the form is drawn: until then the button keeps its room and a name, and takes no press; a press of the page waits and pays once", async () => {
+  const context = await world.browser.newContext();
+  await context.addInitScript(holdDrawing);
+  const shop = await openShop({ session: world.mock.session({ others: true }), context, wait: "form" });
+  await fill(shop);
+  const seen = await shop.button().evaluate((button) => [button.innerText, getComputedStyle(button).color, button.disabled, window.formatters]);
+  assert.deepEqual(seen, ["Pay 29.90 USD", "rgba(0, 0, 0, 0)", true, 0]);
+  assert.deepEqual((await shop.events()).map(([kind]) => kind), ["ready", "change"]);
+  await shop.field("name").press("Enter");
+  assert.equal(await shop.frame.locator("form").getAttribute("aria-busy"), null);
+  await shop.page.evaluate(() => window.instance.submitPayment());
+  await busy(shop);
+  assert.equal(world.mock.entry(shop.session).payments, 0);
+  await shop.frameOf().evaluate(() => window.release());
+  await endPanel(shop, "done");
+  assert.equal(world.mock.entry(shop.session).payments, 1);
+  assert.deepEqual(shop.problems, []);
+  await context.close();
+});
+
+test("nothing moves when the amount is written, and the page is told it as its language writes it", async () => {
+  for (const [locale, text] of [["en_US", "Pay $29.90"], ["de_DE", "29,90 $ bezahlen"]]) {
+    for (const hideSubmitButton of [false, true]) {
+      const context = await world.browser.newContext({ viewport: { width: 390, height: 800 } });
+      await context.addInitScript(holdDrawing);
+      const shop = await openShop({ session: world.mock.session({ others: true }), options: { locale, hideSubmitButton }, context, wait: "form" });
+      const height = () => shop.frameOf().evaluate(() => document.querySelector("#app").getBoundingClientRect().height);
+      const before = await height();
+      await shop.frameOf().evaluate(() => window.release());
+      await until(async () => (await shop.button().textContent()).replace("\u00a0", " ") === text, "the amount");
+      assert.equal(await height(), before, locale);
+      assert.equal(await shop.button().isDisabled(), hideSubmitButton, "a button that is not there takes no Enter");
+      await shop.method("paypal").click();
+      await until(async () => /29[.,]90/.test(await shop.panel("paypal").innerText()), "the panel");
+      assert.doesNotMatch(await shop.panel("paypal").innerText(), /USD/);
+      await context.close();
+    }
+  }
+});
+
 test("a press that waits for it says what is wrong with the fields once it is there", async () => {
   let release;
   const held = new Promise((resolve) => (release = resolve));

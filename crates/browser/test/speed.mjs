@@ -22,7 +22,7 @@ function measure({ kind, id, bare }) {
     const end = () => {
       const ready = performance.now() - begun;
       // Once more, so that a shift that is still to come is seen.
-      setTimeout(() => resolve({ ready, skeleton: window.skeleton, shift }), 300);
+      setTimeout(() => resolve({ ready, skeleton: window.skeleton, shift, begun: performance.timeOrigin + begun }), 300);
     };
     if (kind === "bare") {
       const frame = document.createElement("iframe");
@@ -34,6 +34,16 @@ function measure({ kind, id, bare }) {
     }
     requestAnimationFrame(() => (window.skeleton = performance.now() - begun));
   });
+}
+
+/** Runs in each document before its own scripts: when the form's button says what is paid. */
+function watchAmount() {
+  if (!location.pathname.endsWith("/frame.html")) return;
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector("form .pay:enabled")?.textContent) return;
+    window.amountAt = performance.timeOrigin + performance.now();
+    observer.disconnect();
+  }).observe(document, { subtree: true, childList: true, attributeFilter: ["disabled"] });
 }
 
 const at = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
@@ -48,15 +58,21 @@ const browser = await chromium.launch({ executablePath, args: FLAGS });
 
 async function one(kind, slowdown, context) {
   const page = await context.newPage();
+  await page.addInitScript(watchAmount);
   await page.goto(`${shop}/`);
   if (slowdown > 1) await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: slowdown });
   const seen = await page.evaluate(measure, { kind, id: mock.session(), bare });
+  const form = page.frames().find((frame) => frame.url().includes("/frame.html"));
+  if (form) {
+    await form.waitForFunction(() => window.amountAt);
+    seen.amount = (await form.evaluate(() => window.amountAt)) - seen.begun;
+  }
   await page.close();
   return seen;
 }
 
 try {
-  console.log(`${runs} runs each; ms from init to the form drawn, p50 and p95; the highest layout shift`);
+  console.log(`${runs} runs each; ms from init to the form drawn, p50 and p95; to the first frame and the amount, p50; the highest layout shift`);
   for (const slowdown of [1, 4]) {
     for (const kind of ["bare", "first visit", "next page"]) {
       const kept = kind === "next page" ? await browser.newContext({ viewport: { width: 1280, height: 900 } }) : null;
@@ -69,9 +85,9 @@ try {
       }
       await kept?.close();
       const sorted = (name) => all.map((seen) => seen[name]).sort((a, b) => a - b);
-      const [ready, skeleton] = [sorted("ready"), sorted("skeleton")];
-      const figures = [at(ready, 0.5), at(ready, 0.95), at(skeleton, 0.5)].map((ms) => ms.toFixed(0));
-      console.log(`CPU / ${slowdown} | ${kind} | p50 ${figures[0]} | p95 ${figures[1]} | first frame ${figures[2]} | shift ${sorted("shift").at(-1)}`);
+      const [ready, skeleton, amount] = [sorted("ready"), sorted("skeleton"), sorted("amount")];
+      const figures = [at(ready, 0.5), at(ready, 0.95), at(skeleton, 0.5), at(amount, 0.5)].map((ms) => ms?.toFixed(0) ?? "-");
+      console.log(`CPU / ${slowdown} | ${kind} | p50 ${figures[0]} | p95 ${figures[1]} | first frame ${figures[2]} | amount ${figures[3]} | shift ${sorted("shift").at(-1)}`);
     }
   }
 } finally {

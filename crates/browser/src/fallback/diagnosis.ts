@@ -1,24 +1,25 @@
 // Why the frame does not speak, found out in the page by what the service says of it and of the Session.
 
+import { causeOf } from "./cause";
+
 /** A code for `onFailure`, and for the page's developer the cause with what mends it. */
 export interface Diagnosis {
   readonly code: string;
   readonly cause: string;
+  /** The service is in trouble: trying again may help. */
+  readonly passes?: true;
 }
 
 const DIAGNOSIS_TIMEOUT_MS = 800;
 
-/**
- * Why a frame that has loaded stays silent: asks the service whether pages of this origin may embed it for the Session. `null` when the
- * service itself is in trouble, so that trying again may help.
- */
-export async function diagnose(base: URL, session: string): Promise<Diagnosis | null> {
+/** Why a frame that has loaded stays silent: asks the service whether pages of this origin may embed it for the Session. */
+export async function diagnose(base: URL, session: string): Promise<Diagnosis> {
   const { origin } = location;
   const register = `register the origin: dropin merchant set MERCHANT_ID --origin ${origin} (repeat --origin for every origin of the shop: the list is replaced)`;
   try {
     const address = new URL(`session/${encodeURIComponent(session)}/embeddable`, base);
     const response = await fetch(address, { cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(DIAGNOSIS_TIMEOUT_MS) });
-    if (response.status === 429 || response.status >= 500) return null;
+    if (response.status === 429 || response.status >= 500) return { code: "SERVICE_UNAVAILABLE", cause: causeOf("SERVICE_UNAVAILABLE", ""), passes: true };
     const { Code } = Object(await response.json()) as { readonly Code?: string };
     if (response.ok) {
       const cause = `The card form's script ${new URL("frame.js", base).href} did not run. Look for a browser extension or a proxy that blocks or changes it.`;

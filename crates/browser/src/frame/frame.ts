@@ -14,7 +14,7 @@ import { drawingOf } from "./marks";
 import { amountOf } from "./money";
 import { cardEntry, isCard, viewModelOf } from "./view-model";
 import { Link, portOffer, type Offer } from "./link";
-import { announce, show, watchHeight } from "./screen";
+import { announce, drawn, show, watchHeight } from "./screen";
 import type { View } from "../payment/api";
 import type * as Payment from "../payment/payment";
 import type * as Saved from "../saved/saved";
@@ -150,20 +150,34 @@ function start(given: Pick<Frame, "base" | "offer" | "link" | "strings" | "addre
     setNotice(form.notice, text);
     if (text !== "") announce(text);
   };
-  const begin = (): void => {
+  /**
+   * Writes the amount, and tells the shell. The first use of Intl takes a browser as long as half of the form: without a locale the amount only
+   * takes its room on the button, which takes no press.
+   */
+  const write = (locale?: string): void => {
+    const amount = amountOf(view, locale);
+    form.buttonText.textContent = say(strings, "pay", { amount });
+    form.total.textContent = say(strings, "total", { amount });
+    form.button.disabled = locale === "" || !form.total.hidden;
+    link.send({ type: "ready", model: viewModelOf(strings, view, false, locale) });
+  };
+  const begin = async (): Promise<void> => {
     isBegun = true;
     if (isShown) {
-      const amount = amountOf(view, document.documentElement.lang);
-      form.buttonText.textContent = say(strings, "pay", { amount });
-      form.total.textContent = say(strings, "total", { amount });
-      link.send({ type: "ready", model: viewModelOf(strings, view, false) });
+      write("");
       watchHeight((height) => link.send({ type: "size", height }));
     }
     frame.later = later();
-    void insist<typeof Payment>(PAYMENT, base, () => {
+    const part = insist<typeof Payment>(PAYMENT, base, () => {
       if (isPressed) setPressed(false, say(strings, "notSent"));
       return true;
-    }).then((part) => part?.begin(frame, isPressed));
+    });
+    // Nothing is paid whose amount does not stand there.
+    if (isShown) {
+      await drawn();
+      write();
+    }
+    (await part)?.begin(frame, isPressed);
   };
   const frame: Frame = {
     ...kit,
@@ -175,7 +189,7 @@ function start(given: Pick<Frame, "base" | "offer" | "link" | "strings" | "addre
     heard: (message) => {
       frame.said.push(message);
       if (message.type === "submit") frame.submitted();
-      if (message.type === "select" && !isBegun) begin();
+      if (message.type === "select" && !isBegun) void begin();
     },
   };
   form.element.addEventListener("submit", (event) => {

@@ -33,9 +33,9 @@ export class Link {
     this.port.postMessage(message);
   }
 
-  /** The end, and why; an empty title leaves the words to the shell. `cause` is what the service says for the page's developer. */
-  fail(code: string, cause: string, title: string, text: string): void {
+  /** The end, and why; an empty title leaves the words to the shell. `message` is what the service says for the page's developer. */
+  fail(code: string, message: string, title: string, text: string): void {
     const { lang, dir } = document.documentElement;
-    this.send({ type: "fail", code, cause, title, text, lang, dir });
+    this.send({ type: "fail", code, message, title, text, lang, dir });
   }
 }

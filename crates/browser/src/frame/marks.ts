@@ -1,7 +1,9 @@
 // Small marks of the schemes and methods that the service offers. We drew them of plain shapes; no file of a scheme was copied.
 
 /** By id, in the form that `draw` in shared/mark.ts takes. */
-const DRAWINGS: Readonly<Record<string, string>> = {
+const DRAWINGS: Readonly<Record<string, string | null>> = {
+  // No id is a member that every object has.
+  __proto__: null,
   VISA: "b 1b2f7d|p f2a900 M0 20h36v4H0z|p fff M4 6h3.2l1.5 6.2L11.4 6h3.2L10 16.5H7zM15.6 6h2.8l-1.6 10.5h-2.8zM19 8.8c0-2 2-3 4-3 1.2 0 2 .2 2.6.5l-.5 2.2c-1.5-.7-3-.7-3 0 0 1 3.2 1.3 3.2 4 0 2.5-2.2 4-4.6 4-1.3 0-2.3-.2-3-.5l.5-2.3c1.8.9 3.6.8 3.6-.2 0-1.2-2.8-1.3-2.8-4.7zM29 6h2.5l2.2 10.5H31l-.4-1.8h-2.7l-.9 1.8h-2.8zm.7 3-1.1 3.7h1.6z",
   MC: "b fff|c e0362c 14 12 7.5|c f5a02b 22 12 7.5|p ee6a26 M18 5.66a7.5 7.5 0 0 1 0 12.68a7.5 7.5 0 0 1 0-12.68z",
   AMEX: "b 1f6fc4|p fff M3 7h30v1.2H3zM3 15.8h30V17H3z|t fff 4.5 14.6 27 8 AMEX",
@@ -14,4 +16,4 @@ const DRAWINGS: Readonly<Record<string, string>> = {
 };
 
 /** The drawing for a scheme or method, "" where there is none. */
-export const drawingOf = (id: string): string => (Object.hasOwn(DRAWINGS, id) ? (DRAWINGS[id] ?? "") : "");
+export const drawingOf = (id: string): string => DRAWINGS[id] ?? "";

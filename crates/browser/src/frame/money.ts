@@ -8,8 +8,12 @@ const decimals = ({ MinorUnits }: Amount): Intl.NumberFormatOptions => ({ minimu
 /** "US$" in a line from right to left would be read as "$US" without a mark that its end belongs to what is before it. */
 const kept = (symbol: string, locale: string): string => (rightToLeft.includes(new Intl.Locale(locale).language) && /^[A-Z]+[^A-Z]$/.test(symbol) ? `${symbol}\u200e` : symbol);
 
-/** The total as its locale writes it, with exactly the currency's decimals ("$29.90", "29,90 €"). */
-export function amountOf(view: Amount, locale: string): string {
+/**
+ * The total as its locale writes it, with exactly the currency's decimals ("$29.90", "29,90 €"). Without a locale as digits and a code
+ * ("29.90 USD"), which needs no Intl.
+ */
+export function amountOf(view: Amount, locale = document.documentElement.lang): string {
+  if (locale === "") return `${view.TotalAmount.toFixed(view.MinorUnits)} ${view.Currency}`;
   const parts = new Intl.NumberFormat(locale, { style: "currency", currency: view.Currency, ...decimals(view) }).formatToParts(view.TotalAmount);
   return parts.map(({ type, value }) => (type === "currency" ? kept(value, locale) : value)).join("");
 }

@@ -1,5 +1,7 @@
 // The frame's document around the form: its live region, and its height.
 
+import { whenDrawn } from "../shared/when-drawn";
+
 /** Both stand in frame.html; the live region has to be there before anything is said in it. */
 const part = (id: "app" | "live"): HTMLElement => document.getElementById(id) as HTMLElement;
 
@@ -12,6 +14,17 @@ export function announce(message: string): void {
 /** Shows `content`. */
 export function show(content: HTMLElement): void {
   part("app").append(content);
+}
+
+/** Longer than a browser takes to draw; it draws nothing of a frame out of sight. */
+const DRAWN_TIMEOUT_MS = 200;
+
+/** Resolves once what is shown has been drawn. */
+export function drawn(): Promise<void> {
+  return new Promise((resolve) => {
+    whenDrawn(resolve);
+    setTimeout(resolve, DRAWN_TIMEOUT_MS);
+  });
 }
 
 /** Calls back with the height of what is shown, now and whenever it changes. */

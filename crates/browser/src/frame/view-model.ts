@@ -10,9 +10,10 @@ type Offered = View["PaymentMethods"][number];
 
 export const isCard = (method: Offered): boolean => method.Class === "Card";
 
-/** All card schemes together. */
-export function cardEntry(strings: Strings, schemes: readonly Offered[]): Method {
-  const names = new Intl.ListFormat(document.documentElement.lang).format(schemes.map((method) => method.Name));
+/** All card schemes together; without a locale their names stand with commas between them. */
+export function cardEntry(strings: Strings, schemes: readonly Offered[], locale = document.documentElement.lang): Method {
+  const all = schemes.map((method) => method.Name);
+  const names = locale === "" ? all.join(", ") : new Intl.ListFormat(locale).format(all);
   const marks = schemes.map((method) => [drawingOf(method.Id), method.Name] as const);
   return { id: CARDS, name: say(strings, "card"), icon: "card", drawing: "", marks, accepted: say(strings, "acceptedCards", { names }), line: "", button: "" };
 }
@@ -36,9 +37,9 @@ function entry(strings: Strings, { Id, Name, Class }: Offered, amount: string): 
 }
 
 /** All card schemes are one entry, the first; the others follow in the Session's order. `listed` are entries that the frame draws. */
-export function viewModelOf(strings: Strings, { SavedCards: _saved, ...view }: View, listed: boolean): ViewModel {
+export function viewModelOf(strings: Strings, { SavedCards: _saved, ...view }: View, listed: boolean, locale = document.documentElement.lang): ViewModel {
   const { lang, dir } = document.documentElement;
-  const amount = amountOf(view, lang);
+  const amount = amountOf(view, locale);
   const schemes = view.PaymentMethods.filter(isCard);
   const others = view.PaymentMethods.filter((method) => !isCard(method)).map((method) => entry(strings, method, amount));
   return {
@@ -47,7 +48,7 @@ export function viewModelOf(strings: Strings, { SavedCards: _saved, ...view }: V
     frameTitle: say(strings, "frameTitle"),
     testMode: view.Sandbox ? say(strings, "testMode") : "",
     listed,
-    methods: schemes.length > 0 ? [cardEntry(strings, schemes), ...others] : others,
+    methods: schemes.length > 0 ? [cardEntry(strings, schemes, locale), ...others] : others,
     view,
     strings,
   };

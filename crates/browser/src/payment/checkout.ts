@@ -15,7 +15,7 @@ import { detailsOf } from "./bank";
 import { ExpiryWatch } from "./expiry";
 import { follow, readView } from "./follow";
 import type { Forms } from "./forms";
-import { whenDrawn } from "./when-drawn";
+import { whenDrawn } from "../shared/when-drawn";
 import type { Texts } from "./texts";
 import { Messages } from "./messages";
 import type * as Wallet from "../wallet/wallet";

@@ -5,7 +5,7 @@ import { say, type Strings } from "../shared/strings";
 import type { FieldName, FormParts } from "../frame/form";
 import type { Postcode } from "../postcode/postcode";
 import type { Field } from "./field";
-import { whenDrawn } from "./when-drawn";
+import { whenDrawn } from "../shared/when-drawn";
 
 export interface FormEvents {
   readonly changed: () => void;

@@ -10,12 +10,13 @@ const nonce = document.currentScript?.nonce ?? "";
 /** Some browsers might never say how the check went; then it is seen to where the part runs. */
 const PRELOAD_TIMEOUT_MS = 3_000;
 
-/** Between tries to load a part, in milliseconds; the last one for as long as it takes. */
-const PAUSES_MS = [500, 1000, 2000, 4000];
+/** Between the first tries to load a part, and between all that follow. */
+const PAUSES_MS = [500, 1000, 2000];
+const LONG_PAUSE_MS = 4000;
 
 /** The part, from the folder of `base`. Fails where it cannot be had, or is another. `tries` have failed: browsers keep what became of an address. */
 export async function load<T>([address, integrity]: LazyModule, base: string | URL, tries = 0): Promise<T> {
-  const { href } = new URL(address + (tries > 0 ? `&${tries}` : ""), base);
+  const { href } = new URL(address + (tries ? `&${tries}` : ""), base);
   const link = document.createElement("link");
   try {
     // A browser without preloading of modules cannot check them.
@@ -40,7 +41,7 @@ export async function insist<T>(part: LazyModule, base: string | URL, missed: (t
       return await load<T>(part, base, tries);
     } catch {
       if (!missed(++tries)) return null;
-      await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[Math.min(tries, PAUSES_MS.length) - 1]));
+      await new Promise((resolve) => setTimeout(resolve, PAUSES_MS[tries - 1] ?? LONG_PAUSE_MS));
     }
   }
 }

@@ -105,8 +105,8 @@ export type FrameMessage =
   /** The payment session that was asked for; without members when there is none. */
   | { readonly type: "wallet"; readonly session: object }
   | { readonly type: "done"; readonly title: string; readonly text: string; readonly details: readonly Detail[]; readonly paid: Paid }
-  /** `text` is for the shopper; `cause` is what the service says for the page's developer of a form that it refuses. */
-  | { readonly type: "fail"; readonly code: string; readonly cause: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
+  /** `text` is for the shopper; `message` is what the service says for the page's developer of a form that it refuses. */
+  | { readonly type: "fail"; readonly code: string; readonly message: string; readonly title: string; readonly text: string; readonly lang: string; readonly dir: string };
 
 /** The members of each message, each with a sample of its kind, and the members that it has in turn. */
 type Shapes = Readonly<Record<string, object>>;
@@ -124,7 +124,7 @@ const FRAME_SHAPES: Shapes = {
   attempt: { code: "", left: 0 },
   wallet: { session: {} },
   done: { title: "", text: "", details: {}, paid: {} },
-  fail: { code: "", cause: "", title: "", text: "", lang: "", dir: "" },
+  fail: { code: "", message: "", title: "", text: "", lang: "", dir: "" },
 };
 
 const SHELL_SHAPES: Shapes = {

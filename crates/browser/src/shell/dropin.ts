@@ -160,16 +160,15 @@ export class Dropin {
   private async findCause(): Promise<void> {
     const { port, base } = this;
     const part = await this.fallback();
-    const diagnosis = part ? await part.diagnose(base, this.options.id) : { code: "FRAME_UNAVAILABLE", cause: `Nothing answers at ${base.href}` };
+    const { code, cause, passes } = part ? await part.diagnose(base, this.options.id) : { code: "FRAME_UNAVAILABLE", cause: `Nothing answers at ${base.href}` };
     // Meanwhile it may have spoken, be ready, or be another.
     if (this.hello === undefined || this.port !== port || port === null) return;
     const pause = PAUSES_MS[this.tries++];
-    if (diagnosis !== null) this.refuse(diagnosis.code, diagnosis.cause);
-    else if (pause !== undefined) this.hello = setTimeout(() => this.view.loadAgain(this.tries), pause);
-    else this.refuse("SERVICE_UNAVAILABLE", "The payment service did not answer. Its /readyz says why.");
+    if (passes && pause !== undefined) this.hello = setTimeout(() => this.view.loadAgain(this.tries), pause);
+    else this.refuse(code, cause);
   }
 
-  /** Tells the page's developer of a form that the frame refuses. */
+  /** Tells the page's developer, with what there is to mend. */
   private async explain(code: string, message: string): Promise<void> {
     report(code, (await this.fallback())?.causeOf(code, message) ?? message);
   }
@@ -189,7 +188,7 @@ export class Dropin {
   /** One span of time from the start, or from the loss of a frame that was ready. */
   private awaitFrame(): void {
     this.timer ??= setTimeout(() => {
-      const cause = `The card form at ${this.base.href} did not load within ${HANDSHAKE_MS / 1000} seconds: the service is too slow, or away.`;
+      const cause = `The card form at ${this.base.href} did not load within ${HANDSHAKE_MS / 1000} s: the service is slow or away.`;
       this.fail("FRAME_UNAVAILABLE", cause, "", "");
     }, HANDSHAKE_MS);
   }
@@ -237,7 +236,7 @@ export class Dropin {
         this.progress?.heard(message);
         if (message.title !== "") this.view.speak(message.lang, message.dir);
         // Before there was a form it is the page's developer who can mend that.
-        if (this.state === "loading") void this.explain(message.code, message.cause);
+        if (this.state === "loading") void this.explain(message.code, message.message);
         return this.fail(message.code, "", message.title, message.text);
       case "done":
         this.progress?.heard(message);
@@ -284,7 +283,7 @@ export class Dropin {
 
   /** That part did not come. It is asked for again, but a bank that waits for the shopper is gone to at once. */
   private missed(tries: number): boolean {
-    if (tries === MAX_QUIET_TRIES) report("SCRIPT_BLOCKED", `${this.base.href}progress.js cannot be loaded, so that nothing but the card form is shown. It is tried again.`);
+    if (tries === MAX_QUIET_TRIES) void this.explain("SCRIPT_BLOCKED", `${this.base.href}progress.js`);
     this.leaveFor(this.away);
     return !this.retired && this.host.isConnected;
   }
