@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "3680a08ba1dc3ee1";
+pub(crate) const VERSION: &str = "c18f77b3ca42a87a";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "f94908dfd997",
-        sha384: "mts/vVPP2ceQR5Hic/JlRAmjLZcFnZo9++HATY6pUp4NNSzstPKBcIFyCyHBzOiu",
+        fingerprint: "616ed22128ae",
+        sha384: "5JYyAQ1qnX9Jo/0M+chGDxkEXMOe9ipXKXFH2mSKWMxQPMIwCx6wViUxPduhF82s",
     },
     Asset {
         path: "frame.js",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "47f0e358f5cd",
-        sha384: "2Uw39308gGPzRmP8+8mZGlKlA+tdvsc9qJcZaJnq5ZZ3ryAYj1p5Jeqnqt0O7kPK",
+        fingerprint: "41443dbedf4a",
+        sha384: "DZpOhpfviWjTSAk1h1QVY0KO8z4uNSBdQ4AX29j+oMMY6H9hLM3rc9FOBCSCN/jM",
     },
     Asset {
         path: "frame.js.map",
@@ -128,8 +128,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "c5b6fc333b2b",
-        sha384: "ZjiPcsJO1OAERxuXqohHO57S+yL8mcNMMpIPyd8kHHOw61bOpByf3rPKyE8MSKnh",
+        fingerprint: "43c9f2dab570",
+        sha384: "qJag9zp82EHkAOKqA0Z+kDxx95xPAP0wPE7Yo+MI8Qj6gVSdRGyIjp9btBvU8YAd",
     },
     Asset {
         path: "locales/ar.json",
@@ -479,8 +479,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "bb4e88f126e4",
-        sha384: "OW/Bc2dmi8Gj/oyKVbze9PChkbCIv7Dwkz/0f8DecDoWms2FjvnH/XQAoZqIV28e",
+        fingerprint: "1fadf13f3065",
+        sha384: "0GRS9GRpFEnmr1kTUhSSzgTiskxQ+uo+6LHesJHPxaWhBs3txRij9iEroHJ+GLQx",
     },
     Asset {
         path: "outcomes/ar.json",

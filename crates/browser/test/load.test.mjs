@@ -207,7 +207,7 @@ function holdDrawing() {
   const { requestAnimationFrame, setTimeout } = window;
   let isReleased = false;
   window.requestAnimationFrame = (run) => (isReleased ? requestAnimationFrame(run) : held.push(run));
-  window.setTimeout = (run, ms, ...more) => (isReleased || ms !== 200 ? setTimeout(run, ms, ...more) : held.push(run));
+  window.setTimeout = (run, ms, ...more) => (isReleased || ms !== 500 ? setTimeout(run, ms, ...more) : held.push(run));
   window.release = () => {
     isReleased = true;
     for (const run of held) run();

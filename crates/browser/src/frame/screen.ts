@@ -17,12 +17,12 @@ export function show(content: HTMLElement): void {
 }
 
 /** Longer than a browser takes to draw; it draws nothing of a frame out of sight. */
-const DRAWN_TIMEOUT_MS = 200;
+const DRAWN_TIMEOUT_MS = 500;
 
-/** Resolves once what is shown has been drawn. */
+/** Resolves once what is shown has been drawn, also by the shell, which is in the way until it has heard of it. */
 export function drawn(): Promise<void> {
   return new Promise((resolve) => {
-    whenDrawn(resolve);
+    whenDrawn(() => whenDrawn(resolve));
     setTimeout(resolve, DRAWN_TIMEOUT_MS);
   });
 }
