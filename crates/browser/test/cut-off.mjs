@@ -32,5 +32,5 @@ function misfits() {
 /** What is wider or higher than its place, or over another text or sign, in each of `parts`: a page, or a frame of it. */
 export async function cutOff(parts) {
   const found = await Promise.all(parts.map((part) => part.evaluate(misfits)));
-  return found.flat();
+  return found.flatMap((one) => one ?? []);
 }

@@ -34,8 +34,13 @@ export class Firefox {
     await engine.send("session.new", { capabilities: {} });
     const { contexts } = await engine.send("browsingContext.getTree", {});
     engine.page = contexts[0].context;
-    await engine.send("browsingContext.setViewport", { context: engine.page, viewport: { width: 1280, height: 900 } });
+    await engine.resize(1280, 900);
     return engine;
+  }
+
+  /** Gives the page a window of this size. */
+  async resize(width, height) {
+    await this.send("browsingContext.setViewport", { context: this.page, viewport: { width, height } });
   }
 
   send(method, params) {

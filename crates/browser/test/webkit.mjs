@@ -74,6 +74,12 @@ export class WebKit {
     await this.call("POST", "/url", { url });
   }
 
+  /** Gives the page a window of this size; what the browser shows around it is not counted. */
+  async resize(width, height) {
+    const frame = await this.run(() => [outerWidth - innerWidth, outerHeight - innerHeight]);
+    await this.call("POST", "/window/rect", { width: width + frame[0], height: height + frame[1] });
+  }
+
   /** Runs `code`, a function, in the page; what it returns is JSON, or a promise of it. */
   async run(code, ...args) {
     await this.call("POST", "/frame", { id: null });
