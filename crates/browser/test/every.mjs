@@ -1,5 +1,5 @@
-// `npm run every [-- ENGINE...]`: axe in every language, those of tests included, in both schemes and in every state, in Chromium, Firefox and WebKit,
-// and in the last two the tests of the drop-in that they can run (README.md). Too long for CI. `cargo xtask browser --all` runs it.
+// `npm run every [-- ENGINE...]`: axe in every language, those of tests included, in both schemes and in every state, in Chromium, Firefox and WebKit.
+// Too long for CI. `cargo xtask browser --all` runs it.
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -12,8 +12,6 @@ const ENGINES = ["chromium", "firefox", "webkit"];
 const TOGETHER = 3;
 /** A job that takes longer has failed. */
 const MOST_MS = 15 * 60_000;
-/** What Firefox and WebKit run beside axe. */
-const OTHERS = [];
 
 const asked = process.argv.slice(2);
 if (asked.some((name) => !ENGINES.includes(name))) throw new Error(`npm run every [-- ENGINE...]: of ${ENGINES}`);
@@ -22,20 +20,17 @@ const languages = [...tags, "en-XA", "en-XC"];
 const parts = Array.from({ length: Math.ceil(languages.length / TOGETHER) }, (_, index) => languages.slice(index * TOGETHER, (index + 1) * TOGETHER).join());
 
 const engines = asked.length > 0 ? asked : ENGINES;
-const jobs = [
-  ...OTHERS.flatMap((file) => engines.filter((engine) => engine !== "chromium").map((engine) => ({ engine, file, part: "" }))),
-  ...parts.flatMap((part) => engines.map((engine) => ({ engine, file: "access.test.mjs", part }))),
-];
+const jobs = parts.flatMap((part) => engines.map((engine) => ({ engine, part })));
 
 const running = new Set();
 process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
-/** Runs one test file to its end: how many tests passed, failed and were skipped, and how often axe was asked. */
-async function run({ engine, file, part }) {
+/** Runs the tests in some languages: how many tests passed, failed and were skipped, and how often axe was asked. */
+async function run({ engine, part }) {
   const begun = Date.now();
-  const env = { ...process.env, DROPIN_ENGINE: engine, DROPIN_COUNT: "1", ...(part && { DROPIN_LANGUAGES: part }) };
-  const child = spawn(process.execPath, ["--test-reporter=tap", `${here}/${file}`], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const env = { ...process.env, DROPIN_ENGINE: engine, DROPIN_COUNT: "1", DROPIN_LANGUAGES: part };
+  const child = spawn(process.execPath, ["--test-reporter=tap", `${here}/access.test.mjs`], { env, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
   const timer = setTimeout(() => child.kill("SIGTERM"), MOST_MS);
   let said = "";
@@ -47,7 +42,7 @@ async function run({ engine, file, part }) {
   const [passed, failed, skipped, judged] = [/^# pass (\d+)/m, /^# fail (\d+)/m, /^# skipped (\d+)/m, /(\d+) times axe/].map(count);
   const isGood = code === 0 && passed > 0;
   const seconds = Math.round((Date.now() - begun) / 1000);
-  console.log(`${isGood ? "ok" : "FAILED"} ${engine} ${file} ${part}: ${passed} passed, ${failed} failed, ${skipped} skipped, ${judged} times axe, ${seconds} s`);
+  console.log(`${isGood ? "ok" : "FAILED"} ${engine} ${part}: ${passed} passed, ${failed} failed, ${skipped} skipped, ${judged} times axe, ${seconds} s`);
   if (!isGood) console.log(said.split("\n").filter((line) => !/^\s*ok |^\s*(?:---|\.\.\.|duration_ms|type:)/.test(line)).join("\n"));
   return { engine, isGood, passed, judged };
 }
@@ -60,7 +55,7 @@ await Promise.all(Array.from({ length: availableParallelism() + 1 }, async () =>
 for (const engine of ENGINES) {
   const all = done.filter((one) => one.engine === engine);
   const sum = (name) => all.reduce((total, one) => total + one[name], 0);
-  if (all.length > 0) console.log(`${engine}: ${sum("passed")} tests passed, ${sum("judged")} times axe, ${all.filter(({ isGood }) => !isGood).length} of ${all.length} files failed`);
+  if (all.length > 0) console.log(`${engine}: ${sum("passed")} tests passed, ${sum("judged")} times axe, ${all.filter(({ isGood }) => !isGood).length} of ${all.length} parts failed`);
 }
 console.log(`${Math.round((Date.now() - begun) / 1000)} s in all`);
 process.exitCode = done.every(({ isGood }) => isGood) ? 0 : 1;
