@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "c18f77b3ca42a87a";
+pub(crate) const VERSION: &str = "9cc1331ceee056b1";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -47,8 +47,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dialog.js"),
         brotli: Some(include_bytes!("../dist/dialog.js.br")),
         gzip: Some(include_bytes!("../dist/dialog.js.gz")),
-        fingerprint: "9ec6f9a7bfbd",
-        sha384: "QYR/Vf8ihSy9/OBa9Ryte92n/GYrNEfd2xKqraofp/zr4rixjOfcoSQLrkaVThkC",
+        fingerprint: "858e1ffb7217",
+        sha384: "jOh64cQROPaO4teU8C406uxTKlKfh7fJwG7kFP55M7UNLCmDrfAXx2u6UqdoNFXA",
     },
     Asset {
         path: "dialog.js.map",
@@ -74,8 +74,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js"),
         brotli: Some(include_bytes!("../dist/dropin.js.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.gz")),
-        fingerprint: "6d8d06a02cf6",
-        sha384: "aN0RbgqHCXK6UCuJQeZ5ImYMaRbF+JNSZInoW3R5zIEbFgd7fl9+22RvGhWr7Kqm",
+        fingerprint: "3cea2145f8fb",
+        sha384: "gmE7mXFbktfY5wHIU3aA3A04a+DUddEyOgJj99k28/5QTTEJXCneB8vyVbNm6wWP",
     },
     Asset {
         path: "dropin.js.map",
@@ -83,8 +83,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "1fa557375a36",
-        sha384: "vNGWkkPRrlJhSEUliumcGcV6HpbvtpNTx2zCvz3DBhR/Ee4wlk3GM6I1H7QbeDGN",
+        fingerprint: "8cd27fe716cc",
+        sha384: "wnqTH0LeZqy6iWd7bBn6H8yFRTHpI3tyU+U8sLNPja8oPjjApg4gUUhAj4E33AeT",
     },
     Asset {
         path: "fallback.js",
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "616ed22128ae",
-        sha384: "5JYyAQ1qnX9Jo/0M+chGDxkEXMOe9ipXKXFH2mSKWMxQPMIwCx6wViUxPduhF82s",
+        fingerprint: "b6566bce03cf",
+        sha384: "ikBCmt8YNjjUth1Os4d4U1qxq5RHwl+6muMdlGgJ61qcVytCdLL0efnI6CXz8G30",
     },
     Asset {
         path: "frame.js",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "41443dbedf4a",
-        sha384: "DZpOhpfviWjTSAk1h1QVY0KO8z4uNSBdQ4AX29j+oMMY6H9hLM3rc9FOBCSCN/jM",
+        fingerprint: "c19772eac45a",
+        sha384: "KENIw0gOCOsCQsS81LNNlbkHeISTtbZyst3cuPNOcpCpO7RqFzzrjTK6ngxf+QW1",
     },
     Asset {
         path: "frame.js.map",
@@ -128,8 +128,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "43c9f2dab570",
-        sha384: "qJag9zp82EHkAOKqA0Z+kDxx95xPAP0wPE7Yo+MI8Qj6gVSdRGyIjp9btBvU8YAd",
+        fingerprint: "c48ee1358974",
+        sha384: "cWUwo3LMOjgEyQhG01eBbRI8LvIxfzkSmlLM3fc7OfgoTRMczOyQNyK9Nh8GazmM",
     },
     Asset {
         path: "locales/ar.json",
@@ -479,8 +479,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "1fadf13f3065",
-        sha384: "0GRS9GRpFEnmr1kTUhSSzgTiskxQ+uo+6LHesJHPxaWhBs3txRij9iEroHJ+GLQx",
+        fingerprint: "be3073879363",
+        sha384: "yQ5zgwI+KzHYsK/3++iXRr2H/opLLE74pkcSnv8YgGZq+KUkVq8n4S/TQcwsZca/",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -830,8 +830,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js"),
         brotli: Some(include_bytes!("../dist/payment.js.br")),
         gzip: Some(include_bytes!("../dist/payment.js.gz")),
-        fingerprint: "e385a822d334",
-        sha384: "2187CRiI6lFLaXpCUHKSbqULKQQ5Qhopqh6MEtvqXg9VzcHLO3Zi822YFvKgfMol",
+        fingerprint: "b86cbf8bffa6",
+        sha384: "6KqNsv5kh7sQLQAVQfrScTFROiqstmkzE+LDypdMi9pxuEcV31cKOnxSP9CrMqPh",
     },
     Asset {
         path: "payment.js.map",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "48acf5aac842",
-        sha384: "XHBnMUE5yGritLuGeSYXpZD2PtxRVat5FgeWfoLTrQWlKRjM4ci5L97QUubMhQBp",
+        fingerprint: "95b7b542c982",
+        sha384: "p2jA5eLZFAy4TQqEsItKWUoPMO3OFt1Zb1AglnBNzqVoAQn4/j20QXZDtuqFMjTF",
     },
     Asset {
         path: "postcode.js",
@@ -848,8 +848,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/postcode.js"),
         brotli: Some(include_bytes!("../dist/postcode.js.br")),
         gzip: Some(include_bytes!("../dist/postcode.js.gz")),
-        fingerprint: "723c54ee7ffe",
-        sha384: "oF3jd2cSbiCRVO4sRF41T8wutU7Tm6OgBGHeS5CJo9gYSRh5cdYUuRIB0PstIABg",
+        fingerprint: "c3931453cee9",
+        sha384: "canAjGuTAT1wj4ZbBVPXGcyyg1zOqBnAgZ+KPYefF9SzHwq5FDooK6tSHgloFuNN",
     },
     Asset {
         path: "postcode.js.map",
@@ -866,8 +866,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js"),
         brotli: Some(include_bytes!("../dist/progress.js.br")),
         gzip: Some(include_bytes!("../dist/progress.js.gz")),
-        fingerprint: "dfbd1cb0cb0a",
-        sha384: "C792Vpsqo17Hec08HSlfIwuDe+iIT01TJJfw78wcxWhLMwhvObGtj0CIT97YRsj4",
+        fingerprint: "8a2987cc05cf",
+        sha384: "oaqD50OxHmulfqV4+BG7R6zSYX0HnWQt57NhdkEj/mQVbX1bbnKHH9jXmhVV5Yue",
     },
     Asset {
         path: "progress.js.map",
@@ -875,8 +875,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/progress.js.map"),
         brotli: Some(include_bytes!("../dist/progress.js.map.br")),
         gzip: Some(include_bytes!("../dist/progress.js.map.gz")),
-        fingerprint: "74b232c94001",
-        sha384: "5wmLQKoJXVdi3d7ss/C/yF/tV1ggS+hoZ4K5iW6pESQNs2yi4I9NRqYr9i97NoVH",
+        fingerprint: "86d9da995eb2",
+        sha384: "hv026KAOZCepj9lZhEUD2difZOycU/tux8CoAfMrmxS0I1UDNFKpGBd4c9Z7DxaM",
     },
     Asset {
         path: "saved.js",
@@ -884,8 +884,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/saved.js"),
         brotli: Some(include_bytes!("../dist/saved.js.br")),
         gzip: Some(include_bytes!("../dist/saved.js.gz")),
-        fingerprint: "c663b64067cc",
-        sha384: "kA/AxvznpLlq0Hu8jZZr+FyWKYJNIY1cCjrwnTHSDkZk9+G0EUBO5JlZsr9v1+Ww",
+        fingerprint: "ead642f775db",
+        sha384: "oHtdhGUsaumvpmUSVL5zdPQ/nIjJdV3MbfHyObhNkqIVTn4TKhoFGertD36dbjv3",
     },
     Asset {
         path: "saved.js.map",
@@ -902,8 +902,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/schemes.js"),
         brotli: Some(include_bytes!("../dist/schemes.js.br")),
         gzip: Some(include_bytes!("../dist/schemes.js.gz")),
-        fingerprint: "e6f135777141",
-        sha384: "lK83THAmEMpAlvFEm0hm7/Fw4hyvQgbG3flZ7IvvK++YrHibD3wAVZ5uz0UiNvYX",
+        fingerprint: "5d7746e04a43",
+        sha384: "YRgI0cHn7Pv1jENzO+UdmR8EPkMvHlOaXi+MLO/vMlcaalhoMW7qtErqSYpKx97F",
     },
     Asset {
         path: "schemes.js.map",
@@ -920,8 +920,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/wallet.js"),
         brotli: Some(include_bytes!("../dist/wallet.js.br")),
         gzip: Some(include_bytes!("../dist/wallet.js.gz")),
-        fingerprint: "65067dc570a5",
-        sha384: "ljTJ+qJRlOOwBwyRHZzkg4VT4JbULJp0Vf6dt9b7yD2z+gt3/EYLaBK3Z7CYKa/N",
+        fingerprint: "095dcb485f9c",
+        sha384: "utzsBV2Ye8rS4pUiatuHiF0IELsBjRUG3dginKY9GUBb4CGhsT3F8CM8OssAgOEO",
     },
     Asset {
         path: "wallet.js.map",
@@ -929,8 +929,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/wallet.js.map"),
         brotli: Some(include_bytes!("../dist/wallet.js.map.br")),
         gzip: Some(include_bytes!("../dist/wallet.js.map.gz")),
-        fingerprint: "3998aa042a68",
-        sha384: "3T4OwFEvvK6zvFcFxb2swpNsQbAJKWgTVrCof5ZvBnSjlrokt7RqwU09jzT33JiJ",
+        fingerprint: "26530dd00ed3",
+        sha384: "xOBGq6dfYorav3hoFp/QtRnvP6kf0POSQOds9XIDbfy8w+xUqeE5A4E0phYadziC",
     },
 ];
 
