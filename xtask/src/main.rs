@@ -1,6 +1,7 @@
 //! `cargo xtask …`: the developer's tool. `cargo xtask help` lists what it does.
 
 mod bench;
+mod browser;
 mod canary;
 mod command;
 mod docs;
@@ -41,6 +42,8 @@ enum Task {
     Test(test::Options),
     /// What this machine lacks for the tests, and how to get it; installs nothing
     Doctor,
+    /// The drop-in's tests; with --all in every language and engine
+    Browser(browser::Options),
     /// How fast everything is, and what it costs
     #[command(subcommand)]
     Bench(bench::Task),
@@ -84,6 +87,7 @@ fn run(task: Task) -> Outcome<()> {
     match task {
         Task::Test(options) => test::task(options),
         Task::Doctor => doctor::check(),
+        Task::Browser(options) => browser::task(&options),
         Task::Bench(bench) => bench::task(&bench),
         Task::Docs => docs::write_pages(),
         Task::Openapi => docs::write_openapi(),
@@ -163,6 +167,7 @@ mod tests {
             "test --only",
             "test --fast",
             "test --list=yes",
+            "browser --every",
             "bench orders",
             "bench sessions --seconds 0",
             "bench sessions --seconds 61",
