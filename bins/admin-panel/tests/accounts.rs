@@ -9,9 +9,10 @@ use actix_web::http::StatusCode;
 use common::World;
 use dropin_access::operator::OperatorRole;
 use dropin_access::{EndpointSettings, Merchant, RateForm, SavedCardKind};
+use dropin_catalogue::MerchantMethods;
 use dropin_kernel::{EndpointId, MerchantId, Timestamp};
 use dropin_money::Currency;
-use dropin_ports::{Clock, ScreeningStore};
+use dropin_ports::{Clock, MerchantSettings, ScreeningStore};
 use dropin_risk::{Facts, Rules};
 
 impl World {
@@ -26,6 +27,25 @@ impl World {
     async fn log(&self, session: &str, merchant: MerchantId) -> String {
         self.get(Some(session), &format!("/audit?merchant={merchant}")).await.text
     }
+}
+
+#[actix_web::test]
+async fn a_merchants_page_shows_whether_addresses_are_checked_and_the_account_for_google_pay() {
+    let world = World::new().await;
+    let owner = world.operator(OperatorRole::Owner, None).await;
+    let path = format!("/merchants/{}", world.ana);
+    let shown = async |name: &str| {
+        let text = world.get(Some(&owner), &path).await.text;
+        let (_, rest) = text.split_once(&format!("<dt>{name}</dt><dd>")).unwrap();
+        rest.split_once("</dd>").unwrap().0.to_owned()
+    };
+    assert_eq!((shown("Address check").await.as_str(), shown("Google Pay").await.as_str()), ("off", "off"));
+    let google_pay = "example:shop-17:NL".parse().ok();
+    let methods = MerchantMethods { address_check: true, google_pay, ..MerchantMethods::default() };
+    let change = MerchantSettings { methods: Some(methods), ..MerchantSettings::default() };
+    world.deps.merchants.set(world.ana, change).await.unwrap();
+    assert_eq!(shown("Address check").await, "on");
+    assert_eq!(shown("Google Pay").await, "<code>example:shop-17:NL</code>");
 }
 
 #[actix_web::test]

@@ -23,6 +23,7 @@ const KEPT: &[&str] = &[
     "SessionId",
     "MerchantId",
     "EndpointId",
+    "Google Pay",
     "CompleteUrl",
     "CancelUrl",
     ". RefundReference:",

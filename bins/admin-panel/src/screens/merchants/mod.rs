@@ -203,6 +203,8 @@ struct MerchantPage {
     lifetime: String,
     attempts: u32,
     methods: String,
+    address_check: bool,
+    google_pay: Option<String>,
     origins: String,
     users: Vec<UserRow>,
     endpoints: Vec<EndpointRow>,
@@ -290,6 +292,8 @@ async fn page_of(
         } else {
             texts().methods_of_its_own.to_owned()
         },
+        address_check: methods.address_check,
+        google_pay: methods.google_pay.as_ref().map(ToString::to_string),
         origins: typed.unwrap_or_else(|| origins.iter().map(Origin::as_str).collect::<Vec<_>>().join("\n")),
         users: users.collect(),
         endpoints: endpoints.collect(),
