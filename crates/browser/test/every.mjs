@@ -8,16 +8,16 @@ import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const ENGINES = ["chromium", "firefox", "webkit"];
-/** Languages of one job: few enough that no engine is waited for alone in the end. */
-const TOGETHER = 3;
+/** Few enough that no engine is waited for alone in the end. */
+const LANGUAGES_PER_PART = 3;
 /** A job that takes longer has failed. */
-const MOST_MS = 15 * 60_000;
+const PART_TIMEOUT_MS = 15 * 60_000;
 
 const asked = process.argv.slice(2);
 if (asked.some((name) => !ENGINES.includes(name))) throw new Error(`npm run every [-- ENGINE...]: of ${ENGINES}`);
 const { tags } = JSON.parse(readFileSync(`${here}/../languages.json`, "utf8"));
 const languages = [...tags, "en-XA", "en-XC"];
-const parts = Array.from({ length: Math.ceil(languages.length / TOGETHER) }, (_, index) => languages.slice(index * TOGETHER, (index + 1) * TOGETHER).join());
+const parts = Array.from({ length: Math.ceil(languages.length / LANGUAGES_PER_PART) }, (_, index) => languages.slice(index * LANGUAGES_PER_PART, (index + 1) * LANGUAGES_PER_PART).join());
 
 const engines = asked.length > 0 ? asked : ENGINES;
 const jobs = parts.flatMap((part) => engines.map((engine) => ({ engine, part })));
@@ -32,7 +32,7 @@ async function run({ engine, part }) {
   const env = { ...process.env, DROPIN_ENGINE: engine, DROPIN_COUNT: "1", DROPIN_LANGUAGES: part };
   const child = spawn(process.execPath, ["--test-reporter=tap", `${here}/access.test.mjs`], { env, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
-  const timer = setTimeout(() => child.kill("SIGTERM"), MOST_MS);
+  const timer = setTimeout(() => child.kill("SIGTERM"), PART_TIMEOUT_MS);
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
   const code = await new Promise((resolve) => child.on("close", resolve));
