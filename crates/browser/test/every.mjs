@@ -23,16 +23,24 @@ const engines = asked.length > 0 ? asked : ENGINES;
 const jobs = parts.flatMap((part) => engines.map((engine) => ({ engine, part })));
 
 const running = new Set();
-process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+/** Ends a part with the browsers that it has started: each leads a process group of its own. */
+function end({ pid }) {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // It has ended by itself.
+  }
+}
+process.on("exit", () => running.forEach(end));
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 /** Runs the tests in some languages: how many tests passed, failed and were skipped, and how often axe was asked. */
 async function run({ engine, part }) {
   const begun = Date.now();
   const env = { ...process.env, DROPIN_ENGINE: engine, DROPIN_COUNT: "1", DROPIN_LANGUAGES: part };
-  const child = spawn(process.execPath, ["--test-reporter=tap", `${here}/access.test.mjs`], { env, stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--test-reporter=tap", `${here}/access.test.mjs`], { env, detached: true, stdio: ["ignore", "pipe", "inherit"] });
   running.add(child);
-  const timer = setTimeout(() => child.kill("SIGTERM"), PART_TIMEOUT_MS);
+  const timer = setTimeout(end, PART_TIMEOUT_MS, child);
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
   const code = await new Promise((resolve) => child.on("close", resolve));
