@@ -7,7 +7,7 @@ pub mod fault;
 pub mod migrate;
 pub mod pooler;
 pub mod sql;
-mod statement;
+pub mod statement;
 mod tls;
 pub mod wake;
 pub mod worker_pool;

@@ -15,28 +15,10 @@ use crate::store::Store;
 /// Most notifications, and most tries, that are counted at once.
 const MAX_COUNTED: i64 = 20_000;
 
-/// Up to which Orders: those of a list as JSON.
-macro_rules! orders {
-    ($listed:literal) => {
-        concat!(
-            "SELECT made.id, made.revision, (SELECT count(*) FROM processor_op WHERE order_id = made.id), \
-                (SELECT CAST(coalesce(sum(tries), 0) AS BIGINT) FROM processor_op WHERE order_id = made.id), \
-                (SELECT count(*) FROM outbox_event WHERE payment_id = coalesce(made.session_id, made.id)), \
-                (SELECT count(*) FROM outbox_event AS e JOIN outbox_attempt AS a ON a.event_id = e.event_id \
-                    WHERE e.payment_id = coalesce(made.session_id, made.id)), \
-                (SELECT count(*) FROM money_request WHERE order_id = made.id), \
-                (SELECT count(*) FROM money_request WHERE order_id = made.id AND state = 'WAITING') \
-             FROM purchase_order AS made WHERE made.id ",
-            $listed
-        )
-    };
-}
-
 statement! {
-    /// What there is of Orders: revision, operations, their tries, notifications, their tries, operators' requests, those that wait.
     Orders<'a> { orders: &'a str => Text, }
-    postgres orders!("= ANY (ARRAY(SELECT CAST(value AS uuid) FROM json_array_elements_text(CAST(? AS json)) AS value))");
-    sqlite orders!("IN (SELECT value FROM json_each(?))");
+    postgres include_str!("order_activity.postgres.sql");
+    sqlite include_str!("order_activity.sqlite.sql");
     returns (SqlId, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt);
 }
 
@@ -45,52 +27,29 @@ type OrderRow = (Id, i64, i64, i64, i64, i64, i64, i64);
 statement! {
     /// The newest Orders that our own review holds.
     Held { limit: i64 => BigInt, }
-    postgres HELD;
-    sqlite HELD;
+    both HELD;
     returns (SqlId, SqlId, BigInt);
 }
 
 const HELD: &str =
-    "SELECT id, merchant_id, revision FROM purchase_order WHERE under_review ORDER BY created_at DESC, id DESC LIMIT ?";
-
-macro_rules! notifications {
-    ($ended:literal) => {
-        concat!(
-            "SELECT merchant_id, max(moment), count(*) FROM ( \
-                SELECT merchant_id, moment FROM (SELECT merchant_id, happened_at AS moment FROM outbox_event \
-                    WHERE happened_at >= ? ORDER BY happened_at DESC LIMIT ?) AS written \
-                UNION ALL SELECT endpoint.merchant_id, moment FROM (SELECT endpoint_id, ",
-            $ended,
-            " AS moment FROM outbox_attempt WHERE started_at >= ? ORDER BY started_at DESC LIMIT ?) AS tried \
-                    JOIN endpoint ON endpoint.id = tried.endpoint_id \
-             ) AS activity GROUP BY merchant_id"
-        )
-    };
-}
+    "SELECT id, merchant_id, revision FROM purchase_order WHERE under_review ORDER BY created_at DESC, id DESC LIMIT $1";
 
 statement! {
-    /// When notifications were last written or tried, and how many were.
-    Notifications {
-        written_since: Instant => SqlInstant,
-        written_limit: i64 => BigInt,
-        tried_since: Instant => SqlInstant,
-        tried_limit: i64 => BigInt,
-    }
-    postgres notifications!("started_at + took * INTERVAL '1 microsecond'");
-    sqlite notifications!("started_at + took");
+    Notifications { since: Instant => SqlInstant, limit: i64 => BigInt, }
+    postgres include_str!("notification_activity.postgres.sql");
+    sqlite include_str!("notification_activity.sqlite.sql");
     returns (SqlId, SqlInstant, BigInt);
 }
 
 statement! {
     /// How far the newest steps of the history have come.
     Steps { limit: i64 => BigInt, }
-    postgres STEPS;
-    sqlite STEPS;
+    both STEPS;
     returns (SqlId, BigInt);
 }
 
 const STEPS: &str = "SELECT merchant_id, max(position) FROM ( \
-        SELECT merchant_id, position FROM history ORDER BY position DESC LIMIT ?) AS newest GROUP BY merchant_id";
+        SELECT merchant_id, position FROM history ORDER BY position DESC LIMIT $1) AS newest GROUP BY merchant_id";
 
 #[async_trait]
 impl ActivityStore for Store {
@@ -151,12 +110,7 @@ fn of_orders(connection: &mut AnyConnection, orders: &[OrderId]) -> Result<Vec<O
 }
 
 fn of_notifications(connection: &mut AnyConnection, since: Timestamp) -> Result<Vec<NotificationActivity>, Fault> {
-    let find = Notifications {
-        written_since: Instant(since),
-        written_limit: MAX_COUNTED,
-        tried_since: Instant(since),
-        tried_limit: MAX_COUNTED,
-    };
+    let find = Notifications { since: Instant(since), limit: MAX_COUNTED };
     let rows: Vec<(Id, Instant, i64)> = on_each!(connection, inner => find.load(inner)).in_table("outbox_attempt")?;
     let restore = |(merchant, newest, count): (Id, Instant, i64)| {
         let count = u64::try_from(count).map_err(|_negative| corrupt("outbox_attempt", "less than no rows"))?;
@@ -174,8 +128,9 @@ mod tests {
     #[test]
     fn no_table_that_grows_is_read_whole() {
         let mut connection = query_plan::empty_database();
-        let orders = orders!("IN (SELECT value FROM json_each(?))");
-        for query in [orders, HELD, notifications!("started_at + took"), STEPS] {
+        let orders = include_str!("order_activity.sqlite.sql");
+        let notifications = include_str!("notification_activity.sqlite.sql");
+        for query in [orders, HELD, notifications, STEPS] {
             let plan = query_plan::of(&mut connection, query);
             let grows =
                 ["purchase_order", "processor_op", "outbox_event", "outbox_attempt", "money_request", "history"];

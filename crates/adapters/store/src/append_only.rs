@@ -38,13 +38,11 @@ statement! {
         after: &'static str => Text,
         happened_at: Instant => SqlInstant,
     }
-    postgres APPEND_HISTORY;
-    sqlite APPEND_HISTORY;
+    both "INSERT INTO history ( \
+            merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at \
+        ) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 }
-
-const APPEND_HISTORY: &str = "INSERT INTO history \
-        (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// Appends one step to the history.
 pub(crate) fn append_history(connection: &mut AnyConnection, step: &NewHistoryEntry) -> Result<(), Fault> {
@@ -75,13 +73,10 @@ pub(crate) fn append_history_all(connection: &mut AnyConnection, steps: &[NewHis
 statement! {
     /// The life of an Order, oldest step first.
     OfOrder { order: Id => SqlId, }
-    postgres OF_ORDER;
-    sqlite OF_ORDER;
+    both "SELECT actor_kind, actor_name, what, happened_at, state_before, state_after FROM history \
+        WHERE subject_id = $1 AND subject_kind = 'ORDER' ORDER BY position";
     returns (Text, Nullable<Text>, Text, SqlInstant, Nullable<Text>, Text);
 }
-
-const OF_ORDER: &str = "SELECT actor_kind, actor_name, what, happened_at, state_before, state_after FROM history \
-    WHERE subject_id = ? AND subject_kind = 'ORDER' ORDER BY position";
 
 /// The history of an Order, oldest step first.
 pub(crate) fn order_history(connection: &mut AnyConnection, order: OrderId) -> Result<Vec<StoredHistoryEntry>, Fault> {

@@ -25,22 +25,10 @@ use crate::schema::{
 };
 use crate::store::Store;
 
-/// What `Operation::stuck` says, but for the last of its rules, which each database words in its own way. A case of the kit compares them.
-macro_rules! stuck {
-    () => {
-        "SELECT count(*) FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') \
-            AND (CASE state WHEN 'UNKNOWN' THEN created_at < ? ELSE due_at < ? END OR epoch - tries > 20"
-    };
-}
-
 statement! {
-    /// Has the words of the partial index, so that this is used.
-    Stuck { unknown_since: Instant => SqlInstant, due_since: Instant => SqlInstant, }
-    postgres concat!(
-        stuck!(),
-        " OR (state = 'PREPARED' AND due_at > created_at + INTERVAL '600 seconds'))"
-    );
-    sqlite concat!(stuck!(), " OR (state = 'PREPARED' AND due_at > created_at + 600000000))");
+    Stuck { since: Instant => SqlInstant, }
+    postgres include_str!("stuck.postgres.sql");
+    sqlite include_str!("stuck.sqlite.sql");
     returns BigInt;
 }
 
@@ -69,7 +57,7 @@ impl AuditStore for Store {
 
     async fn count_stuck_operations(&self, since: Timestamp) -> Result<u64, StoreError> {
         self.read(move |connection| {
-            let stuck = Stuck { unknown_since: Instant(since), due_since: Instant(since) };
+            let stuck = Stuck { since: Instant(since) };
             let count: i64 = on_each!(connection, inner => stuck.get_result(inner)).in_table("processor_op")?;
             u64::try_from(count).map_err(|_negative| corrupt("processor_op", "it has less than no rows"))
         })

@@ -117,10 +117,12 @@ impl Deployment {
 statement! {
     /// Remembers what is not remembered yet, which proves that a write works, and returns what is.
     Remember<'a> { mode: Option<&'static str> => Nullable<Text>, master_key: Option<&'a str> => Nullable<Text>, }
-    postgres "UPDATE deployment SET mode = coalesce(mode, ?), master_key = coalesce(master_key, ?), written_at = clock_timestamp() \
+    postgres "UPDATE deployment SET mode = coalesce(mode, $1), master_key = coalesce(master_key, $2), written_at = clock_timestamp() \
         WHERE id = 1 RETURNING mode, master_key";
-    sqlite "UPDATE deployment SET mode = coalesce(mode, ?), master_key = coalesce(master_key, ?), \
-        written_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) WHERE id = 1 RETURNING mode, master_key";
+    sqlite "UPDATE deployment \
+        SET mode = coalesce(mode, $1), master_key = coalesce(master_key, $2), \
+            written_at = CAST(unixepoch('subsec') * 1000000 AS INTEGER) \
+        WHERE id = 1 RETURNING mode, master_key";
     returns (Nullable<Text>, Nullable<Text>);
 }
 

@@ -2,11 +2,9 @@
 
 use async_trait::async_trait;
 use diesel::connection::SimpleConnection;
-use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
-use diesel::sqlite::Sqlite;
-use diesel::{PgConnection, SqliteConnection};
+use diesel::{SqliteConnection};
 use dropin_kernel::{EventId, MerchantId, PaymentId};
 use dropin_ports::{EventLog, EventLogPage, EventLogPosition, LoggedEvent, StoreError};
 use dropin_store_runtime::connection::AnyConnection;
@@ -31,18 +29,19 @@ statement! {
         number: i64 => BigInt,
         limit: i64 => BigInt,
     }
-    on Pg, PgConnection, "SELECT tick, position, event_id, payment_id, sequence, event_type, happened_at, \
-            CASE WHEN sum(octet_length(body)) OVER (ORDER BY tick, position) - octet_length(body) < ? THEN body END \
-        FROM dropin_feed(?, ?, ?, ?) ORDER BY tick, position";
+    postgres "SELECT tick, position, event_id, payment_id, sequence, event_type, happened_at, \
+            CASE WHEN sum(octet_length(body)) OVER (ORDER BY tick, position) - octet_length(body) < $1 THEN body END \
+        FROM dropin_feed($2, $3, $4, $5) ORDER BY tick, position";
     returns Columns;
 }
 
 statement! {
     /// The next events; they were committed in the order of their numbers.
     ReadSqlite<'a> { bytes: i64 => BigInt, merchant: &'a Id => SqlId, number: i64 => BigInt, limit: i64 => BigInt, }
-    on Sqlite, SqliteConnection, "SELECT 0, position, event_id, payment_id, sequence, event_type, happened_at, \
-            CASE WHEN sum(length(body)) OVER (ORDER BY position) - length(body) < ? THEN body END \
-        FROM (SELECT * FROM outbox_event WHERE merchant_id = ? AND position > ? ORDER BY position LIMIT ?) AS page ORDER BY position";
+    sqlite "SELECT 0, position, event_id, payment_id, sequence, event_type, happened_at, \
+            CASE WHEN sum(length(body)) OVER (ORDER BY position) - length(body) < $1 THEN body END \
+        FROM (SELECT * FROM outbox_event WHERE merchant_id = $2 AND position > $3 ORDER BY position LIMIT $4) AS page \
+        ORDER BY position";
     returns Columns;
 }
 

@@ -14,44 +14,21 @@ use crate::columns::ColumnsOf;
 use crate::postgres;
 use crate::rows::{OrderRow, ProfileRow, SessionRow};
 
-/// A row of the statements that begin with [`select_session!`].
+/// A Session, its billing profile and its Order.
 pub(crate) type Found = (SessionRow, ProfileRow, Option<OrderRow>);
 
-/// What such a row is in SQL.
+/// What they are in SQL.
 pub(crate) type FoundColumns = (ColumnsOf<SessionRow>, ColumnsOf<ProfileRow>, Nullable<ColumnsOf<OrderRow>>);
 
-/// The beginning of a statement that gives [`Found`]: the columns in the order of the rows' fields, then the tables, `session` first.
-macro_rules! select_session {
-    ($($rest:literal)?) => {
-        concat!(
-            "SELECT ",
-            $crate::columns::session_columns!(),
-            ", ",
-            $crate::columns::profile_columns!(),
-            ", ",
-            $crate::columns::order_columns!(),
-            " FROM session JOIN billing_profile ON billing_profile.id = session.billing_profile_id \
-            LEFT JOIN purchase_order ON purchase_order.id = session.order_id",
-            $($rest)?
-        )
-    };
-}
-
-pub(crate) use select_session;
-
 statement! {
-    /// A merchant's own Session.
     OfMerchant { id: Id => SqlId, merchant: Id => SqlId, }
-    postgres select_session!(" WHERE session.id = ? AND session.merchant_id = ?");
-    sqlite select_session!(" WHERE session.id = ? AND session.merchant_id = ?");
+    both include_str!("find_of_merchant.sql");
     returns FoundColumns;
 }
 
 statement! {
-    /// Any Session.
     OfAnybody { id: Id => SqlId, }
-    postgres select_session!(" WHERE session.id = ?");
-    sqlite select_session!(" WHERE session.id = ?");
+    both include_str!("find_of_anybody.sql");
     returns FoundColumns;
 }
 

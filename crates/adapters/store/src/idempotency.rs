@@ -17,8 +17,6 @@ use crate::store::Store;
 const TABLE: &str = "answer";
 
 statement! {
-    /// Takes a key, unless it counts already for another request. Waits for whoever is taking it right now: a transaction that is undone
-    /// frees it.
     TakeKey {
         merchant: Id => SqlId,
         digest: Vec<u8> => Binary,
@@ -30,45 +28,35 @@ statement! {
         at: Instant => SqlInstant,
         until: Instant => SqlInstant,
     }
-    postgres TAKE_KEY;
-    sqlite TAKE_KEY;
+    both include_str!("take_key.sql");
 }
-
-const TAKE_KEY: &str = "INSERT INTO answer \
-        (merchant_id, digest, fingerprint, operation_id, status, etag, body, created_at, expires_at) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
-    ON CONFLICT (merchant_id, digest) DO UPDATE SET fingerprint = excluded.fingerprint, operation_id = excluded.operation_id, \
-        status = excluded.status, etag = excluded.etag, body = excluded.body, \
-        created_at = excluded.created_at, expires_at = excluded.expires_at \
-    WHERE answer.expires_at <= excluded.created_at";
 
 statement! {
     /// Stores the response for the request that waits for an operation, unless it has one already.
-    Complete { status: i32 => Integer, etag: Option<String> => Nullable<Text>, body: Vec<u8> => Binary, operation: Id => SqlId, }
-    postgres COMPLETE;
-    sqlite COMPLETE;
+    Complete {
+        status: i32 => Integer,
+        etag: Option<String> => Nullable<Text>,
+        body: Vec<u8> => Binary,
+        operation: Id => SqlId,
+    }
+    both "UPDATE answer SET status = $1, etag = $2, body = $3 WHERE operation_id = $4 AND status IS NULL";
 }
-
-const COMPLETE: &str = "UPDATE answer SET status = ?, etag = ?, body = ? WHERE operation_id = ? AND status IS NULL";
 
 statement! {
     /// Lets the request that waits for an operation wait for another one, unless it has a response already.
     PassKeyOn { next: Id => SqlId, operation: Id => SqlId, }
-    postgres PASS_KEY_ON;
-    sqlite PASS_KEY_ON;
+    both "UPDATE answer SET operation_id = $1 WHERE operation_id = $2 AND status IS NULL";
 }
-
-const PASS_KEY_ON: &str = "UPDATE answer SET operation_id = ? WHERE operation_id = ? AND status IS NULL";
 
 statement! {
     /// Deletes what expired first. A key that was taken anew meanwhile stays.
-    Purge { now: Instant => SqlInstant, again: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres PURGE;
-    sqlite PURGE;
+    Purge { now: Instant => SqlInstant, limit: i64 => BigInt, }
+    both "DELETE FROM answer \
+        WHERE expires_at <= $1 \
+            AND (merchant_id, digest) IN ( \
+                SELECT merchant_id, digest FROM answer WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 \
+            )";
 }
-
-const PURGE: &str = "DELETE FROM answer WHERE expires_at <= ? AND (merchant_id, digest) IN \
-    (SELECT merchant_id, digest FROM answer WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)";
 
 #[async_trait]
 impl ResponseStore for Store {
@@ -86,7 +74,7 @@ impl ResponseStore for Store {
 
     async fn purge_responses(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.write(move |connection| {
-            let purge = Purge { now: Instant(now), again: Instant(now), limit: i64::from(limit) };
+            let purge = Purge { now: Instant(now), limit: i64::from(limit) };
             let purged = on_each!(connection, inner => purge.execute(inner))?;
             Ok(TxOutcome::Commit(u32::try_from(purged).unwrap_or(u32::MAX)))
         })

@@ -17,7 +17,7 @@ const TABLE: &str = "ledger_posting";
 
 rows! {
     /// A ledger transaction; `number` names the batched row that it belongs to.
-    Postings of Posting<'a> as "posting" {
+    Postings of Posting<'a> {
         number: i64 => BigInt,
         id: Id => SqlId,
         order_id: Id => SqlId,
@@ -33,11 +33,8 @@ rows! {
 }
 
 statement_about! {
-    Post<'a> { postings: Postings<'a>, }
-    "INSERT INTO ledger_posting (id, order_id, currency, shopper_minor, authorized_minor, captured_minor, refunded_minor, disputed_minor, \
-            charged_back_minor, posted_at) \
-        SELECT posting.id, posting.order_id, posting.currency, posting.shopper, posting.authorized, posting.captured, posting.refunded, \
-            posting.disputed, posting.charged_back, posting.posted_at FROM ?";
+    Post { postings: Postings, }
+    include_str!("post.postgres.sql");
 }
 
 /// What each account gains or loses, in the order of the columns.

@@ -76,38 +76,13 @@ fn name(text: &str) -> Result<ProcessorId, Fault> {
 }
 
 statement! {
-    /// How many Orders, contracts and disputes need an account.
-    Uses<'a> {
-        orders_of: Id => SqlId,
-        orders_at: &'a str => Text,
-        contracts_of: Id => SqlId,
-        contracts_at: &'a str => Text,
-        discarded_at: &'a str => Text,
-        disputes_at: &'a str => Text,
-    }
-    postgres USES;
-    sqlite USES;
+    Uses<'a> { merchant: Id => SqlId, processor: &'a str => Text, }
+    both include_str!("count_uses.sql");
     returns (BigInt, BigInt, BigInt, BigInt);
 }
 
-/// An Order needs it while it is not over, while money of it may be given back, and while something is asked there.
-const USES: &str = "SELECT \
-    (SELECT count(*) FROM purchase_order AS o WHERE o.merchant_id = ? \
-        AND EXISTS (SELECT 1 FROM processor_op AS p WHERE p.order_id = o.id AND p.processor_id = ?) \
-        AND (o.state NOT IN ('PROCESSED', 'PROCESSING_FAILED', 'CANCELLED', 'DECLINED') \
-            OR o.refunded_minor + o.disputed_minor < o.captured_minor OR 0 < o.capture_pending_minor \
-            OR EXISTS (SELECT 1 FROM processor_op AS p WHERE p.order_id = o.id AND p.state IN ('PREPARED', 'UNKNOWN', 'PENDING')))), \
-    (SELECT count(*) FROM contract_credential AS c JOIN contract AS k ON k.id = c.contract_id WHERE c.merchant_id = ? \
-        AND EXISTS (SELECT 1 FROM purchase_order AS o JOIN processor_op AS p ON p.order_id = o.id \
-            WHERE p.processor_id = ? AND (o.contract_id = c.contract_id OR o.id = k.order_id))), \
-    (SELECT count(*) FROM discarded_credential AS d \
-        WHERE EXISTS (SELECT 1 FROM processor_op AS p WHERE p.order_id = d.order_id AND p.processor_id = ?)), \
-    (SELECT count(*) FROM dispute WHERE processor = ? AND state IN ('NEEDS_RESPONSE', 'UNDER_REVIEW'))";
-
 fn uses(connection: &mut AnyConnection, row: &AccountRow) -> Result<ProcessorAccountUse, Fault> {
-    let (of, at) = (row.merchant_id, row.processor.as_str());
-    let find =
-        Uses { orders_of: of, orders_at: at, contracts_of: of, contracts_at: at, discarded_at: at, disputes_at: at };
+    let find = Uses { merchant: row.merchant_id, processor: &row.processor };
     let found: Vec<(i64, i64, i64, i64)> =
         on_each!(connection, inner => find.load(inner)).in_table("purchase_order")?;
     let number = |count: i64| u64::try_from(count).map_err(|_negative| corrupt(TABLE, "less than no rows"));

@@ -34,23 +34,18 @@ statement! {
         problem: Option<&'a str> => Nullable<Text>,
         refused: &'a JsonDocument => SqlDocument,
     }
-    postgres WRITE_SOURCE_STATE;
-    sqlite WRITE_SOURCE_STATE;
+    both "INSERT INTO rate_feed (id, checked_at, next_at, stale_at, left_behind, problem, refused) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7) \
+        ON CONFLICT (id) DO UPDATE \
+        SET checked_at = excluded.checked_at, next_at = excluded.next_at, stale_at = excluded.stale_at, \
+            left_behind = excluded.left_behind, problem = excluded.problem, refused = excluded.refused";
 }
-
-const WRITE_SOURCE_STATE: &str = "INSERT INTO rate_feed (id, checked_at, next_at, stale_at, left_behind, problem, refused) \
-    VALUES (?, ?, ?, ?, ?, ?, ?) \
-    ON CONFLICT (id) DO UPDATE SET checked_at = excluded.checked_at, next_at = excluded.next_at, stale_at = excluded.stale_at, \
-        left_behind = excluded.left_behind, problem = excluded.problem, refused = excluded.refused";
 
 statement! {
     /// The table that comes into force.
     Accept<'a> { document: &'a JsonDocument => SqlDocument, accepted_at: Instant => SqlInstant, }
-    postgres ACCEPT;
-    sqlite ACCEPT;
+    both "INSERT INTO rate_table (document, accepted_at) VALUES ($1, $2)";
 }
-
-const ACCEPT: &str = "INSERT INTO rate_table (document, accepted_at) VALUES (?, ?)";
 
 statement! {
     /// What a merchant is offered.
@@ -60,13 +55,11 @@ statement! {
         settlement: &'a str => Text,
         markups: &'a JsonDocument => SqlDocument,
     }
-    postgres SET_RATES;
-    sqlite SET_RATES;
+    both "INSERT INTO merchant_rates (merchant_id, form, settlement_currency, markups) \
+        VALUES ($1, $2, $3, $4) \
+        ON CONFLICT (merchant_id) DO UPDATE \
+        SET form = excluded.form, settlement_currency = excluded.settlement_currency, markups = excluded.markups";
 }
-
-const SET_RATES: &str = "INSERT INTO merchant_rates (merchant_id, form, settlement_currency, markups) VALUES (?, ?, ?, ?) \
-    ON CONFLICT (merchant_id) DO UPDATE SET form = excluded.form, settlement_currency = excluded.settlement_currency, \
-        markups = excluded.markups";
 
 statement! {
     /// Takes the number of a set, unless it is taken. Waits for whoever is taking it right now.
@@ -77,22 +70,17 @@ statement! {
         created_at: Instant => SqlInstant,
         expires_at: Instant => SqlInstant,
     }
-    postgres TAKE_SET;
-    sqlite TAKE_SET;
+    both "INSERT INTO rate_offer_set (merchant_id, number, settlement_currency, created_at, expires_at) \
+        VALUES ($1, $2, $3, $4, $5) \
+        ON CONFLICT (merchant_id, number) DO NOTHING";
 }
-
-const TAKE_SET: &str = "INSERT INTO rate_offer_set (merchant_id, number, settlement_currency, created_at, expires_at) \
-    VALUES (?, ?, ?, ?, ?) ON CONFLICT (merchant_id, number) DO NOTHING";
 
 statement! {
     /// The guaranteed rate in the terms of a Session.
     RateOf { id: Id => SqlId, }
-    postgres RATE_OF;
-    sqlite RATE_OF;
+    both "SELECT session.terms -> 'rate' FROM session WHERE session.id = $1";
     returns Nullable<SqlDocument>;
 }
-
-const RATE_OF: &str = "SELECT session.terms -> 'rate' FROM session WHERE session.id = ?";
 
 #[async_trait]
 impl RateStore for Store {

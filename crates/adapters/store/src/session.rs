@@ -137,12 +137,8 @@ impl SessionStore for Store {
 statement! {
     /// Takes a MerchantReference, unless it is taken. Waits for whoever is taking it right now.
     TakeReference { merchant: Id => SqlId, reference: String => Text, kind: &'static str => Text, owner: Id => SqlId, }
-    postgres TAKE_REFERENCE;
-    sqlite TAKE_REFERENCE;
+    both "INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 }
-
-const TAKE_REFERENCE: &str = "INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) VALUES (?, ?, ?, ?) \
-    ON CONFLICT DO NOTHING";
 
 /// What owns a MerchantReference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -228,12 +224,11 @@ statement! {
         merchant: Id => SqlId,
         expected: i64 => BigInt,
     }
-    postgres SET_STATE;
-    sqlite SET_STATE;
+    both "UPDATE session \
+        SET revision = $1, state = $2, order_id = $3, attempt_id = $4, cancel_reason = $5, failure_reason = $6, \
+            updated_at = $7, attempts_failed = $8, last_attempt_id = $9, last_failure = $10 \
+        WHERE id = $11 AND merchant_id = $12 AND revision = $13";
 }
-
-const SET_STATE: &str = "UPDATE session SET revision = ?, state = ?, order_id = ?, attempt_id = ?, cancel_reason = ?, failure_reason = ?, \
-    updated_at = ?, attempts_failed = ?, last_attempt_id = ?, last_failure = ? WHERE id = ? AND merchant_id = ? AND revision = ?";
 
 /// Locks a Session that is about to change; `false` when it changed since that was decided.
 pub(crate) fn lock(connection: &mut AnyConnection, change: &Change<Session>) -> Result<bool, Fault> {

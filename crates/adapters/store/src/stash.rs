@@ -1,7 +1,6 @@
 use std::collections::HashMap;
 
 use async_trait::async_trait;
-use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Nullable, Text};
 use dropin_card::StashedKind;
@@ -34,12 +33,14 @@ statement! {
         created_at: Instant => SqlInstant,
         expires_at: Instant => SqlInstant,
     }
-    postgres PUT;
-    sqlite PUT;
+    both "INSERT INTO stash (merchant_id, stash_id, fingerprint, key_id, ciphertext, scheme, usable, created_at, expires_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) \
+        ON CONFLICT (merchant_id, stash_id, fingerprint) DO UPDATE \
+        SET key_id = excluded.key_id, ciphertext = excluded.ciphertext, scheme = excluded.scheme, usable = excluded.usable, \
+            created_at = excluded.created_at, expires_at = excluded.expires_at";
 }
 
 statement! {
-    /// Puts entries of different keys, in place of those that were there.
     PutSome<'a> {
         merchants: Vec<Id> => Array<SqlId>,
         stash_ids: Vec<&'a str> => Array<Text>,
@@ -51,38 +52,28 @@ statement! {
         created: Vec<Instant> => Array<SqlInstant>,
         expire: Vec<Instant> => Array<SqlInstant>,
     }
-    on Pg, PgConnection, "INSERT INTO stash \
-            (merchant_id, stash_id, fingerprint, key_id, ciphertext, scheme, usable, created_at, expires_at) \
-        SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?, ?) \
-        ON CONFLICT (merchant_id, stash_id, fingerprint) DO UPDATE SET key_id = excluded.key_id, ciphertext = excluded.ciphertext, \
-            scheme = excluded.scheme, usable = excluded.usable, created_at = excluded.created_at, expires_at = excluded.expires_at";
+    postgres include_str!("put_batch.postgres.sql");
 }
-
-const PUT: &str = "INSERT INTO stash \
-        (merchant_id, stash_id, fingerprint, key_id, ciphertext, scheme, usable, created_at, expires_at) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
-    ON CONFLICT (merchant_id, stash_id, fingerprint) DO UPDATE SET key_id = excluded.key_id, ciphertext = excluded.ciphertext, \
-        scheme = excluded.scheme, usable = excluded.usable, created_at = excluded.created_at, expires_at = excluded.expires_at";
 
 statement! {
     /// Deletes the entries that expired first. One that was put anew meanwhile stays.
-    Purge { now: Instant => SqlInstant, again: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres PURGE;
-    sqlite PURGE;
+    Purge { now: Instant => SqlInstant, limit: i64 => BigInt, }
+    both "DELETE FROM stash \
+        WHERE expires_at <= $1 \
+            AND (merchant_id, stash_id, fingerprint) IN ( \
+                SELECT merchant_id, stash_id, fingerprint FROM stash WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 \
+            )";
 }
-
-const PURGE: &str = "DELETE FROM stash WHERE expires_at <= ? AND (merchant_id, stash_id, fingerprint) IN \
-    (SELECT merchant_id, stash_id, fingerprint FROM stash WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)";
 
 statement! {
     /// Counts the live entries of every merchant, their bytes as [`StashEntry::stored_bytes`] does. Neither database reads a ciphertext for its length.
     CountUsage { row_bytes: i64 => BigInt, now: Instant => SqlInstant, }
     postgres "SELECT merchant_id, count(*), \
-            sum(octet_length(ciphertext) + 2 * (octet_length(stash_id) + octet_length(fingerprint)) + ?)::bigint \
-        FROM stash WHERE expires_at > ? GROUP BY merchant_id";
+            sum(octet_length(ciphertext) + 2 * (octet_length(stash_id) + octet_length(fingerprint)) + $1)::bigint \
+        FROM stash WHERE expires_at > $2 GROUP BY merchant_id";
     sqlite "SELECT merchant_id, count(*), \
-            sum(length(ciphertext) + 2 * (length(CAST(stash_id AS BLOB)) + length(CAST(fingerprint AS BLOB))) + ?) \
-        FROM stash WHERE expires_at > ? GROUP BY merchant_id";
+            sum(length(ciphertext) + 2 * (length(CAST(stash_id AS BLOB)) + length(CAST(fingerprint AS BLOB))) + $1) \
+        FROM stash WHERE expires_at > $2 GROUP BY merchant_id";
     returns (SqlId, BigInt, BigInt);
 }
 
@@ -142,7 +133,7 @@ pub(crate) struct Peek {
 
 rows! {
     /// The key of an entry that is searched for; `number` names it in the result.
-    Lookups of Lookup<'a> as "input_row" {
+    Lookups of Lookup<'a> {
         number: i64 => BigInt,
         merchant_id: Id => SqlId,
         stash_id: &'a str => Text,
@@ -152,10 +143,8 @@ rows! {
 }
 
 statement_about! {
-    /// What is known of live entries.
-    PeekSome<'a> { lookups: Lookups<'a>, }
-    "SELECT input_row.number, stash.scheme, stash.usable, stash.key_id FROM ? JOIN stash ON stash.merchant_id = input_row.merchant_id \
-        AND stash.stash_id = input_row.stash_id AND stash.fingerprint = input_row.fingerprint AND stash.expires_at > input_row.now";
+    PeekSome { lookups: Lookups, }
+    include_str!("peek.postgres.sql");
     returns (BigInt, Nullable<Text>, Bool, Text);
 }
 
@@ -219,13 +208,10 @@ statement! {
         fingerprint: &'a str => Text,
         now: Instant => SqlInstant,
     }
-    postgres CONSUME;
-    sqlite CONSUME;
+    both "DELETE FROM stash WHERE merchant_id = $1 AND stash_id = $2 AND fingerprint = $3 AND expires_at > $4 \
+        RETURNING key_id, ciphertext, scheme, usable";
     returns (Text, Binary, Nullable<Text>, Bool);
 }
-
-const CONSUME: &str = "DELETE FROM stash WHERE merchant_id = ? AND stash_id = ? AND fingerprint = ? AND expires_at > ? \
-    RETURNING key_id, ciphertext, scheme, usable";
 
 #[async_trait]
 impl StashStore for Store {
@@ -278,7 +264,7 @@ impl StashStore for Store {
 
     async fn purge_stash(&self, now: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.write(move |connection| {
-            let purge = Purge { now: Instant(now), again: Instant(now), limit: i64::from(limit) };
+            let purge = Purge { now: Instant(now), limit: i64::from(limit) };
             let purged = on_each!(connection, inner => purge.execute(inner))?;
             Ok(TxOutcome::Commit(u32::try_from(purged).unwrap_or(u32::MAX)))
         })

@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::postgres::Database;
-use common::{RawPostgres, RawSqlite};
+use common::{RawPostgres, RawSqlite, statements};
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, PgConnection, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
@@ -239,4 +239,19 @@ fn every_constraint_of_postgres_has_a_name_on_sqlite_too() {
          AND conname ~ '(_check|_check[0-9]+|_id_fkey)$'",
     );
     assert_eq!(unnamed, Vec::<String>::new(), "names that PostgreSQL made up");
+}
+
+#[test]
+fn statements_run_as_they_stand_in_their_files() {
+    let both = both();
+    for (number, file) in statements::of("postgres").iter().enumerate() {
+        file.is_explained();
+        let prepared = both.postgres.execute(&format!("PREPARE statement_{number} AS {}", file.text));
+        assert!(prepared.is_ok(), "{}: {prepared:?}", file.path.display());
+    }
+    for file in statements::of("sqlite") {
+        file.is_explained();
+        let explained = both.sqlite.execute(&format!("EXPLAIN {}", file.text));
+        assert!(explained.is_ok(), "{}: {explained:?}", file.path.display());
+    }
 }

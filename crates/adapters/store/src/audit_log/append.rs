@@ -73,13 +73,12 @@ statement! {
         after: Option<&'a str> => Nullable<Text>,
         happened_at: Instant => SqlInstant,
     }
-    postgres APPEND;
-    sqlite APPEND;
+    both "INSERT INTO audit_log ( \
+            id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id, value_before, \
+            value_after, happened_at \
+        ) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 }
-
-const APPEND: &str = "INSERT INTO audit_log (id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id, \
-        value_before, value_after, happened_at) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 /// Appends an entry to the audit log, in the transaction of its effect.
 pub(crate) fn append(connection: &mut AnyConnection, entry: &NewAuditEntry) -> Result<(), Fault> {

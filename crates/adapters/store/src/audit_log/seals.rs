@@ -120,13 +120,9 @@ impl AuditSealStore for Store {
 statement! {
     /// How many entries wait, and when the oldest of them happened.
     Count {}
-    postgres COUNT;
-    sqlite COUNT;
+    both "SELECT count(*), min(entry.happened_at) FROM audit_unsealed AS queued JOIN audit_log AS entry ON entry.position = queued.position";
     returns (BigInt, Nullable<SqlInstant>);
 }
-
-const COUNT: &str = "SELECT count(*), min(entry.happened_at) FROM audit_unsealed AS queued \
-    JOIN audit_log AS entry ON entry.position = queued.position";
 
 fn count(connection: &mut AnyConnection) -> Result<UnsealedCount, Fault> {
     let (count, oldest): (i64, Option<Instant>) =
@@ -205,21 +201,14 @@ fn unsealed(connection: &mut AnyConnection, limit: u32, except: &[AuditChain]) -
 statement! {
     /// Locks the lease for the holder of that epoch.
     Hold { epoch: i64 => BigInt, }
-    postgres HOLD;
-    sqlite HOLD;
+    both "UPDATE audit_sealer SET epoch = epoch WHERE id = 1 AND epoch = $1";
 }
-
-const HOLD: &str = "UPDATE audit_sealer SET epoch = epoch WHERE id = 1 AND epoch = ?";
 
 statement! {
     /// Takes a sealed entry off what waits.
     Dequeue { entry: Id => SqlId, }
-    postgres DEQUEUE;
-    sqlite DEQUEUE;
+    both "DELETE FROM audit_unsealed WHERE position = (SELECT position FROM audit_log WHERE audit_log.id = $1)";
 }
-
-const DEQUEUE: &str =
-    "DELETE FROM audit_unsealed WHERE position = (SELECT position FROM audit_log WHERE audit_log.id = ?)";
 
 fn write(
     connection: &mut AnyConnection,
@@ -241,14 +230,13 @@ fn write(
 statement! {
     /// The last seal of each chain.
     Heads {}
-    postgres HEADS;
-    sqlite HEADS;
+    both "SELECT seal.chain_id, seal.sequence, seal.mac, seal.sealed_at FROM audit_seal AS seal \
+        JOIN (SELECT chain_id, max(sequence) AS last FROM audit_seal GROUP BY chain_id) AS head \
+            ON head.chain_id = seal.chain_id \
+            AND head.last = seal.sequence \
+        ORDER BY seal.chain_id";
     returns (SqlId, BigInt, Binary, SqlInstant);
 }
-
-const HEADS: &str = "SELECT seal.chain_id, seal.sequence, seal.mac, seal.sealed_at FROM audit_seal AS seal \
-    JOIN (SELECT chain_id, max(sequence) AS last FROM audit_seal GROUP BY chain_id) AS head \
-        ON head.chain_id = seal.chain_id AND head.last = seal.sequence ORDER BY seal.chain_id";
 
 fn without_seal(connection: &mut AnyConnection, after: i64, limit: u32) -> Result<Vec<UnsealedAuditEntry>, Fault> {
     let sealed = audit_seal::table.filter(audit_seal::entry_id.eq(audit_log::id));

@@ -1,15 +1,5 @@
 //! What those who run the deployment look for: Orders and Sessions of all merchants, and sums of Orders.
 
-/// A condition on `merchant_id`: one of those in a list as JSON.
-macro_rules! one_of {
-    (postgres) => {
-        "merchant_id = ANY (ARRAY(SELECT CAST(value AS uuid) FROM json_array_elements_text(CAST(? AS json)) AS value))"
-    };
-    (sqlite) => {
-        "merchant_id IN (SELECT value FROM json_each(?))"
-    };
-}
-
 mod named;
 mod orders;
 mod scan;

@@ -23,30 +23,14 @@ pub(super) struct Named {
     pub(super) is_cut: bool,
 }
 
-/// What stands around the rows of `merchant_reference` that fit, to find the newest of what took them.
-macro_rules! newest {
-    ($fitting:expr) => {
-        concat!(
-            "SELECT named.owner_kind, named.owner_id FROM (SELECT owner_kind, owner_id FROM merchant_reference WHERE ",
-            $fitting,
-            " LIMIT ?) AS named \
-             LEFT JOIN session ON session.id = named.owner_id LEFT JOIN purchase_order ON purchase_order.id = named.owner_id \
-             WHERE session.id IS NOT NULL OR purchase_order.id IS NOT NULL \
-             ORDER BY coalesce(session.created_at, purchase_order.created_at) DESC, named.owner_id DESC LIMIT ?"
-        )
-    };
-}
-
 statement! {
-    /// What took a reference that begins so.
     Referenced<'a> { from: &'a str => Text, to: &'a str => Text, scanned: i64 => BigInt, limit: i64 => BigInt, }
-    postgres newest!("reference COLLATE \"C\" >= ? AND reference COLLATE \"C\" < ?");
-    sqlite newest!("reference >= ? AND reference < ?");
+    postgres include_str!("find_referenced.postgres.sql");
+    sqlite include_str!("find_referenced.sqlite.sql");
     returns (Text, SqlId);
 }
 
 statement! {
-    /// The same of these merchants.
     ReferencedOf<'a> {
         merchants: &'a str => Text,
         from: &'a str => Text,
@@ -54,24 +38,12 @@ statement! {
         scanned: i64 => BigInt,
         limit: i64 => BigInt,
     }
-    postgres newest!(concat!(one_of!(postgres), " AND reference COLLATE \"C\" >= ? AND reference COLLATE \"C\" < ?"));
-    sqlite newest!(concat!(one_of!(sqlite), " AND reference >= ? AND reference < ?"));
+    postgres include_str!("find_referenced_of.postgres.sql");
+    sqlite include_str!("find_referenced_of.sqlite.sql");
     returns (Text, SqlId);
 }
 
-/// Sessions behind the billing profiles that fit.
-macro_rules! sessions_of {
-    ($email:literal, $one_of:expr) => {
-        concat!(
-            "SELECT session.id FROM (SELECT id FROM billing_profile WHERE ", $email, " = ? AND (? OR ", $one_of,
-            ") ORDER BY position DESC LIMIT ?) AS profile \
-             JOIN session ON session.billing_profile_id = profile.id ORDER BY session.created_at DESC, session.id DESC LIMIT ?"
-        )
-    };
-}
-
 statement! {
-    /// Sessions of billing profiles with that e-mail address.
     SessionsOf<'a> {
         email: &'a str => Text,
         any_merchant: bool => Bool,
@@ -79,23 +51,12 @@ statement! {
         scanned: i64 => BigInt,
         limit: i64 => BigInt,
     }
-    postgres sessions_of!("lower((details ->> 'email') COLLATE \"C\")", one_of!(postgres));
-    sqlite sessions_of!("lower(json_extract(details, '$.email'))", one_of!(sqlite));
+    postgres include_str!("find_sessions_of_email.postgres.sql");
+    sqlite include_str!("find_sessions_of_email.sqlite.sql");
     returns SqlId;
 }
 
-/// Orders of the checkouts that fit.
-macro_rules! checkouts_of {
-    ($email:literal, $one_of:expr) => {
-        concat!(
-            "SELECT made.id FROM (SELECT order_id FROM checkout WHERE ", $email, " = ? AND (? OR ", $one_of,
-            ") LIMIT ?) AS named JOIN purchase_order AS made ON made.id = named.order_id ORDER BY made.created_at DESC, made.id DESC LIMIT ?"
-        )
-    };
-}
-
 statement! {
-    /// Orders of checkouts whose consumer has that e-mail address.
     CheckoutsOf<'a> {
         email: &'a str => Text,
         any_merchant: bool => Bool,
@@ -103,38 +64,23 @@ statement! {
         scanned: i64 => BigInt,
         limit: i64 => BigInt,
     }
-    postgres checkouts_of!("lower((document -> 'Consumer' ->> 'Email') COLLATE \"C\")", one_of!(postgres));
-    sqlite checkouts_of!("lower(json_extract(document, '$.Consumer.Email'))", one_of!(sqlite));
+    postgres include_str!("find_checkouts_of_email.postgres.sql");
+    sqlite include_str!("find_checkouts_of_email.sqlite.sql");
     returns SqlId;
-}
-
-/// A plus keeps SQLite from the merchant's index: far more Orders are the merchant's than have a card that ends so.
-macro_rules! of_card_of {
-    ($plus:literal, $one_of:expr) => {
-        concat!(
-            "SELECT id FROM purchase_order WHERE card_last_four IS NOT NULL AND card_last_four = ? AND created_at >= ? \
-             AND created_at < ? AND ",
-            $plus,
-            $one_of,
-            " ORDER BY created_at DESC, id DESC LIMIT ?"
-        )
-    };
 }
 
 statement! {
     /// The newest Orders of a span of time whose card's number ends so.
     OfCard<'a> { last_four: &'a str => Text, since: Instant => SqlInstant, until: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres OF_CARD;
-    sqlite OF_CARD;
+    both OF_CARD;
     returns SqlId;
 }
 
 /// In the words of the partial index, so that this is used.
-const OF_CARD: &str = "SELECT id FROM purchase_order WHERE card_last_four IS NOT NULL AND card_last_four = ? AND created_at >= ? AND created_at < ? \
-    ORDER BY created_at DESC, id DESC LIMIT ?";
+const OF_CARD: &str = "SELECT id FROM purchase_order WHERE card_last_four IS NOT NULL AND card_last_four = $1 AND created_at >= $2 AND created_at < $3 \
+    ORDER BY created_at DESC, id DESC LIMIT $4";
 
 statement! {
-    /// The same of these merchants.
     OfCardOf<'a> {
         last_four: &'a str => Text,
         since: Instant => SqlInstant,
@@ -142,8 +88,8 @@ statement! {
         merchants: &'a str => Text,
         limit: i64 => BigInt,
     }
-    postgres of_card_of!("", one_of!(postgres));
-    sqlite of_card_of!("+", one_of!(sqlite));
+    postgres include_str!("find_orders_of_card_of.postgres.sql");
+    sqlite include_str!("find_orders_of_card_of.sqlite.sql");
     returns SqlId;
 }
 
@@ -254,7 +200,7 @@ mod tests {
     #[test]
     fn cards_are_found_through_their_index() {
         let mut connection = query_plan::empty_database();
-        for query in [OF_CARD, of_card_of!("+", one_of!(sqlite))] {
+        for query in [OF_CARD, include_str!("find_orders_of_card_of.sqlite.sql")] {
             let plan = query_plan::of(&mut connection, query);
             let of_orders: Vec<_> = plan.iter().filter(|step| step.contains("purchase_order")).collect();
             let index = "purchase_order_by_card (card_last_four=? AND created_at>? AND created_at<?)";

@@ -11,28 +11,37 @@ use dropin_store_runtime::{on_each, statement};
 /// Where a row stands in the order of a search.
 pub(super) type Position = (Instant, Id);
 
-/// Declares how the end of a scan is found in a table: of all merchants, and of one.
-macro_rules! ends {
-    ($all:ident, $of_merchant:ident, $table:literal) => {
-        statement! {
-            /// The row that so many are newer than, behind a position.
-            $all { at: Instant => SqlInstant, id: Id => SqlId, rows: i64 => BigInt, }
-            postgres concat!("SELECT created_at, id FROM ", $table, " WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?");
-            sqlite concat!("SELECT created_at, id FROM ", $table, " WHERE (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?");
-            returns (SqlInstant, SqlId);
-        }
-        statement! {
-            /// The same among the rows of one merchant.
-            $of_merchant { merchant: Id => SqlId, at: Instant => SqlInstant, id: Id => SqlId, rows: i64 => BigInt, }
-            postgres concat!("SELECT created_at, id FROM ", $table, " WHERE merchant_id = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?");
-            sqlite concat!("SELECT created_at, id FROM ", $table, " WHERE merchant_id = ? AND (created_at, id) < (?, ?) ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?");
-            returns (SqlInstant, SqlId);
-        }
-    };
+statement! {
+    /// The Order that so many are newer than, behind a position.
+    OrdersEnd { at: Instant => SqlInstant, id: Id => SqlId, rows: i64 => BigInt, }
+    both "SELECT created_at, id FROM purchase_order WHERE (created_at, id) < ($1, $2) \
+        ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $3";
+    returns (SqlInstant, SqlId);
 }
 
-ends!(OrdersEnd, OrdersEndOf, "purchase_order");
-ends!(SessionsEnd, SessionsEndOf, "session");
+statement! {
+    /// The same among the Orders of one merchant.
+    OrdersEndOf { merchant: Id => SqlId, at: Instant => SqlInstant, id: Id => SqlId, rows: i64 => BigInt, }
+    both "SELECT created_at, id FROM purchase_order WHERE merchant_id = $1 AND (created_at, id) < ($2, $3) \
+        ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $4";
+    returns (SqlInstant, SqlId);
+}
+
+statement! {
+    /// The Session that so many are newer than, behind a position.
+    SessionsEnd { at: Instant => SqlInstant, id: Id => SqlId, rows: i64 => BigInt, }
+    both "SELECT created_at, id FROM session WHERE (created_at, id) < ($1, $2) \
+        ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $3";
+    returns (SqlInstant, SqlId);
+}
+
+statement! {
+    /// The same among the Sessions of one merchant.
+    SessionsEndOf { merchant: Id => SqlId, at: Instant => SqlInstant, id: Id => SqlId, rows: i64 => BigInt, }
+    both "SELECT created_at, id FROM session WHERE merchant_id = $1 AND (created_at, id) < ($2, $3) \
+        ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $4";
+    returns (SqlInstant, SqlId);
+}
 
 /// Which table.
 #[derive(Clone, Copy)]

@@ -11,20 +11,6 @@ use dropin_store_runtime::{on_each, statement};
 
 const TABLE: &str = "purchase_order";
 
-/// Up to the condition on the merchant; a sum of 64-bit numbers is wider than them on PostgreSQL.
-macro_rules! totals {
-    ($merchant:literal) => {
-        concat!(
-            "SELECT currency, payment_method, state, authorized_minor > 0, failure, count(*), \
-            CAST(sum(total_minor) AS BIGINT), CAST(sum(captured_minor) AS BIGINT), CAST(sum(refunded_minor) AS BIGINT) \
-            FROM purchase_order WHERE ",
-            $merchant,
-            "created_at >= ? AND created_at < ? AND total_minor > 0 \
-            GROUP BY currency, payment_method, state, authorized_minor > 0, failure"
-        )
-    };
-}
-
 /// Currency, method, state, whether approved, failure, count, and the sums.
 type Columns = (Text, Text, Text, Bool, Nullable<Text>, BigInt, BigInt, BigInt, BigInt);
 type Row = (String, String, String, bool, Option<String>, i64, i64, i64, i64);
@@ -32,16 +18,20 @@ type Row = (String, String, String, bool, Option<String>, i64, i64, i64, i64);
 statement! {
     /// Of all merchants.
     Totals { since: Instant => SqlInstant, until: Instant => SqlInstant, }
-    postgres totals!("");
-    sqlite totals!("");
+    both "SELECT currency, payment_method, state, authorized_minor > 0, failure, count(*), CAST(sum(total_minor) AS BIGINT), \
+            CAST(sum(captured_minor) AS BIGINT), CAST(sum(refunded_minor) AS BIGINT) \
+        FROM purchase_order WHERE created_at >= $1 AND created_at < $2 AND total_minor > 0 \
+        GROUP BY currency, payment_method, state, authorized_minor > 0, failure";
     returns Columns;
 }
 
 statement! {
     /// Of one merchant.
     TotalsOf { merchant: Id => SqlId, since: Instant => SqlInstant, until: Instant => SqlInstant, }
-    postgres totals!("merchant_id = ? AND ");
-    sqlite totals!("merchant_id = ? AND ");
+    both "SELECT currency, payment_method, state, authorized_minor > 0, failure, count(*), CAST(sum(total_minor) AS BIGINT), \
+            CAST(sum(captured_minor) AS BIGINT), CAST(sum(refunded_minor) AS BIGINT) \
+        FROM purchase_order WHERE merchant_id = $1 AND created_at >= $2 AND created_at < $3 AND total_minor > 0 \
+        GROUP BY currency, payment_method, state, authorized_minor > 0, failure";
     returns Columns;
 }
 

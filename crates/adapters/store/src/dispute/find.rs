@@ -18,18 +18,14 @@ use crate::schema::{dispute, dispute_answer, processor_op, purchase_order};
 /// As the partial index has it, so that it is used.
 const UNDECIDED: &str = "state IN ('NEEDS_RESPONSE', 'UNDER_REVIEW')";
 
-macro_rules! undecided {
-    () => {
-        "SELECT id FROM dispute WHERE processor = ? AND state IN ('NEEDS_RESPONSE', 'UNDER_REVIEW') AND look_at <= ? \
-            ORDER BY look_at, id LIMIT ?"
-    };
-}
-
 statement! {
     /// Undecided disputes that were to be looked at. Has the words of the partial index, so that this is used.
     Undecided<'a> { processor: &'a str => Text, now: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres concat!(undecided!(), " FOR UPDATE SKIP LOCKED");
-    sqlite undecided!();
+    postgres "SELECT id FROM dispute \
+        WHERE processor = $1 AND state IN ('NEEDS_RESPONSE', 'UNDER_REVIEW') AND look_at <= $2 ORDER BY look_at, id LIMIT $3 \
+        FOR UPDATE SKIP LOCKED";
+    sqlite "SELECT id FROM dispute \
+        WHERE processor = $1 AND state IN ('NEEDS_RESPONSE', 'UNDER_REVIEW') AND look_at <= $2 ORDER BY look_at, id LIMIT $3";
     returns SqlId;
 }
 

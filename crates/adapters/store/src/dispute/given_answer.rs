@@ -16,17 +16,11 @@ use super::ANSWERS;
 use crate::rows::AnswerRow;
 use crate::schema::{dispute_answer, dispute_evidence};
 
-macro_rules! due {
-    () => {
-        "SELECT id FROM dispute_answer WHERE state = 'OPEN' AND due_at <= ? ORDER BY due_at, id LIMIT ?"
-    };
-}
-
 statement! {
     /// Open answers that are due. What another settler holds right now is skipped, not waited for.
     Due { now: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres concat!(due!(), " FOR UPDATE SKIP LOCKED");
-    sqlite due!();
+    postgres "SELECT id FROM dispute_answer WHERE state = 'OPEN' AND due_at <= $1 ORDER BY due_at, id LIMIT $2 FOR UPDATE SKIP LOCKED";
+    sqlite "SELECT id FROM dispute_answer WHERE state = 'OPEN' AND due_at <= $1 ORDER BY due_at, id LIMIT $2";
     returns SqlId;
 }
 

@@ -18,13 +18,10 @@ use crate::schema::outbox_event;
 statement! {
     /// What came of the tries at an event, oldest first.
     Tries { event: Id => SqlId, }
-    postgres TRIES;
-    sqlite TRIES;
+    both "SELECT endpoint_id, attempt, started_at, took, status, why, answer FROM outbox_attempt \
+        WHERE event_id = $1 ORDER BY started_at, attempt, endpoint_id";
     returns (SqlId, Integer, SqlInstant, BigInt, Nullable<Integer>, Nullable<Text>, Nullable<Binary>);
 }
-
-const TRIES: &str = "SELECT endpoint_id, attempt, started_at, took, status, why, answer FROM outbox_attempt \
-    WHERE event_id = ? ORDER BY started_at, attempt, endpoint_id";
 
 #[derive(Queryable)]
 struct TryRow {

@@ -16,28 +16,26 @@ use super::ids;
 statement! {
     /// Takes events of a list off what is parked for an endpoint. First of all: whoever is about to send one again deletes it too, and only one can.
     TakeOff { endpoint: Id => SqlId, events: String => Text, }
-    postgres concat!("DELETE FROM outbox_parked WHERE endpoint_id = ? AND event_id ", listed!(postgres), " RETURNING event_id");
-    sqlite concat!("DELETE FROM outbox_parked WHERE endpoint_id = ? AND event_id ", listed!(sqlite), " RETURNING event_id");
+    postgres "DELETE FROM outbox_parked WHERE endpoint_id = $1 AND event_id = ANY (string_to_array($2, ',')::uuid[]) RETURNING event_id";
+    sqlite "DELETE FROM outbox_parked \
+        WHERE endpoint_id = $1 AND event_id IN (SELECT value FROM json_each('[\"' || replace($2, ',', '\",\"') || '\"]')) \
+        RETURNING event_id";
     returns SqlId;
 }
 
-macro_rules! record_discarded {
-    () => {
-        "INSERT INTO outbox_discarded (event_id, endpoint_id, discarded_at, discarded_by) \
-            SELECT event_id, ?, ?, ? FROM outbox_event WHERE event_id "
-    };
-}
-
-macro_rules! instead {
-    () => {
-        " ON CONFLICT (event_id, endpoint_id) DO UPDATE SET discarded_at = excluded.discarded_at, discarded_by = excluded.discarded_by"
-    };
-}
 statement! {
     /// Records who discarded the events.
     RecordDiscarded { endpoint: Id => SqlId, at: Instant => SqlInstant, by: String => Text, events: String => Text, }
-    postgres concat!(record_discarded!(), listed!(postgres), instead!());
-    sqlite concat!(record_discarded!(), listed!(sqlite), instead!());
+    postgres "INSERT INTO outbox_discarded (event_id, endpoint_id, discarded_at, discarded_by) \
+        SELECT event_id, $1, $2, $3 FROM outbox_event \
+        WHERE event_id = ANY (string_to_array($4, ',')::uuid[]) \
+        ON CONFLICT (event_id, endpoint_id) DO UPDATE \
+        SET discarded_at = excluded.discarded_at, discarded_by = excluded.discarded_by";
+    sqlite "INSERT INTO outbox_discarded (event_id, endpoint_id, discarded_at, discarded_by) \
+        SELECT event_id, $1, $2, $3 FROM outbox_event \
+        WHERE event_id IN (SELECT value FROM json_each('[\"' || replace($4, ',', '\",\"') || '\"]')) \
+        ON CONFLICT (event_id, endpoint_id) DO UPDATE \
+        SET discarded_at = excluded.discarded_at, discarded_by = excluded.discarded_by";
 }
 
 /// How many of them were parked, and stand as discarded now.

@@ -221,24 +221,16 @@ impl<'a> Choice<'a> {
 statement! {
     /// How many streams wait, counted up to a limit.
     CountStreams { limit: i64 => BigInt, }
-    postgres COUNT_STREAMS;
-    sqlite COUNT_STREAMS;
+    both "SELECT count(*) FROM (SELECT 1 FROM outbox_stream WHERE next_sequence <= last_sequence LIMIT $1) AS waiting";
     returns BigInt;
 }
-
-const COUNT_STREAMS: &str =
-    "SELECT count(*) FROM (SELECT 1 FROM outbox_stream WHERE next_sequence <= last_sequence LIMIT ?) AS waiting";
 
 statement! {
     /// How many of one endpoint.
     CountStreamsOf { endpoint: Id => SqlId, limit: i64 => BigInt, }
-    postgres COUNT_STREAMS_OF;
-    sqlite COUNT_STREAMS_OF;
+    both "SELECT count(*) FROM (SELECT 1 FROM outbox_stream WHERE endpoint_id = $1 AND next_sequence <= last_sequence LIMIT $2) AS waiting";
     returns BigInt;
 }
-
-const COUNT_STREAMS_OF: &str = "SELECT count(*) FROM ( \
-    SELECT 1 FROM outbox_stream WHERE endpoint_id = ? AND next_sequence <= last_sequence LIMIT ?) AS waiting";
 
 fn few_streams_wait(connection: &mut AnyConnection, endpoint: Option<EndpointId>) -> Result<bool, Fault> {
     let limit = MAX_SORTED_STREAMS + 1;

@@ -1,15 +1,5 @@
 //! Notifications as people who run a deployment see them: what became of each, sending again, and deleting by age.
 
-/// What compares a column with a list of ids ([`ids`]), which takes the place of the `?`.
-macro_rules! listed {
-    (postgres) => {
-        "= ANY (string_to_array(?, ',')::uuid[])"
-    };
-    (sqlite) => {
-        "IN (SELECT value FROM json_each('[\"' || replace(?, ',', '\",\"') || '\"]'))"
-    };
-}
-
 mod details;
 mod discard;
 mod list;

@@ -15,10 +15,11 @@ use crate::schema::outbox_event;
 statement! {
     /// Deletes the oldest tries. Of several who do so at once, each takes others.
     DeleteTries { before: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres "DELETE FROM outbox_attempt WHERE ctid = ANY (ARRAY( \
-        SELECT ctid FROM outbox_attempt WHERE started_at < ? ORDER BY started_at LIMIT ? FOR UPDATE SKIP LOCKED))";
-    sqlite "DELETE FROM outbox_attempt WHERE rowid IN ( \
-        SELECT rowid FROM outbox_attempt WHERE started_at < ? ORDER BY started_at LIMIT ?)";
+    postgres "DELETE FROM outbox_attempt \
+        WHERE ctid = ANY ( \
+            ARRAY(SELECT ctid FROM outbox_attempt WHERE started_at < $1 ORDER BY started_at LIMIT $2 FOR UPDATE SKIP LOCKED) \
+        )";
+    sqlite "DELETE FROM outbox_attempt WHERE rowid IN (SELECT rowid FROM outbox_attempt WHERE started_at < $1 ORDER BY started_at LIMIT $2)";
 }
 
 pub(super) fn tries(connection: &mut AnyConnection, before: Timestamp, limit: u32) -> Result<u32, Fault> {
@@ -29,12 +30,9 @@ pub(super) fn tries(connection: &mut AnyConnection, before: Timestamp, limit: u3
 
 statement! {
     CountTries { before: Instant => SqlInstant, }
-    postgres COUNT_TRIES;
-    sqlite COUNT_TRIES;
+    both "SELECT count(*) FROM outbox_attempt WHERE started_at < $1";
     returns BigInt;
 }
-
-const COUNT_TRIES: &str = "SELECT count(*) FROM outbox_attempt WHERE started_at < ?";
 
 pub(super) fn count_attempts(connection: &mut AnyConnection, before: Timestamp) -> Result<u64, Fault> {
     let count = CountTries { before: Instant(before) };
@@ -42,63 +40,45 @@ pub(super) fn count_attempts(connection: &mut AnyConnection, before: Timestamp) 
     u64::try_from(count).map_err(|_negative| corrupt("outbox_attempt", "it has less than no rows"))
 }
 
-/// What must hold for an event to go: there is a newer one of its payment, which says where the payment's numbers go on; no stream is at it or has
-/// to come to it; it is not parked.
-macro_rules! is_over {
-    () => {
-        "EXISTS (SELECT 1 FROM outbox_event AS newer WHERE newer.payment_id = e.payment_id AND newer.sequence > e.sequence) \
-        AND NOT EXISTS (SELECT 1 FROM outbox_parked AS parked WHERE parked.event_id = e.event_id) \
-        AND NOT EXISTS (SELECT 1 FROM endpoint AS ep JOIN outbox_stream AS s ON s.endpoint_id = ep.id AND s.payment_id = e.payment_id \
-            AND NOT s.detached WHERE ep.merchant_id = e.merchant_id AND e.sequence BETWEEN s.next_sequence AND s.last_sequence) \
-        AND NOT EXISTS (SELECT 1 FROM endpoint AS ep JOIN outbox_stream AS s ON s.endpoint_id = ep.id AND s.payment_id = e.payment_id \
-            AND s.detached WHERE ep.merchant_id = e.merchant_id AND (s.next_sequence = e.sequence OR EXISTS ( \
-                SELECT 1 FROM outbox_replay_rest AS rest WHERE rest.stream_id = s.id AND rest.sequence = e.sequence)))"
-    };
-}
-
 statement! {
-    /// Deletes those events of a list that are over.
     DeleteEvents { events: String => Text, }
-    postgres concat!("DELETE FROM outbox_event AS e WHERE e.event_id ", listed!(postgres), " AND ", is_over!(), " RETURNING e.event_id");
-    sqlite concat!("DELETE FROM outbox_event AS e WHERE e.event_id ", listed!(sqlite), " AND ", is_over!(), " RETURNING event_id");
+    postgres include_str!("delete_events.postgres.sql");
+    sqlite include_str!("delete_events.sqlite.sql");
     returns SqlId;
 }
 
 statement! {
-    /// Which events of a list are over.
     OverEvents { events: String => Text, }
-    postgres concat!("SELECT e.event_id FROM outbox_event AS e WHERE e.event_id ", listed!(postgres), " AND ", is_over!());
-    sqlite concat!("SELECT e.event_id FROM outbox_event AS e WHERE e.event_id ", listed!(sqlite), " AND ", is_over!());
+    postgres include_str!("find_over_events.postgres.sql");
+    sqlite include_str!("find_over_events.sqlite.sql");
     returns SqlId;
 }
 
 statement! {
     DeleteTriesOf { events: String => Text, }
-    postgres concat!("DELETE FROM outbox_attempt WHERE event_id ", listed!(postgres));
-    sqlite concat!("DELETE FROM outbox_attempt WHERE event_id ", listed!(sqlite));
+    postgres "DELETE FROM outbox_attempt WHERE event_id = ANY (string_to_array($1, ',')::uuid[])";
+    sqlite "DELETE FROM outbox_attempt WHERE event_id IN (SELECT value FROM json_each('[\"' || replace($1, ',', '\",\"') || '\"]'))";
 }
 
 statement! {
     DeleteDiscardedOf { events: String => Text, }
-    postgres concat!("DELETE FROM outbox_discarded WHERE event_id ", listed!(postgres));
-    sqlite concat!("DELETE FROM outbox_discarded WHERE event_id ", listed!(sqlite));
+    postgres "DELETE FROM outbox_discarded WHERE event_id = ANY (string_to_array($1, ',')::uuid[])";
+    sqlite "DELETE FROM outbox_discarded WHERE event_id IN (SELECT value FROM json_each('[\"' || replace($1, ',', '\",\"') || '\"]'))";
 }
 
 statement! {
     CountTriesOf { since: Instant => SqlInstant, events: String => Text, }
-    postgres concat!("SELECT count(*) FROM outbox_attempt WHERE started_at >= ? AND event_id ", listed!(postgres));
-    sqlite concat!("SELECT count(*) FROM outbox_attempt WHERE started_at >= ? AND event_id ", listed!(sqlite));
+    postgres "SELECT count(*) FROM outbox_attempt WHERE started_at >= $1 AND event_id = ANY (string_to_array($2, ',')::uuid[])";
+    sqlite "SELECT count(*) FROM outbox_attempt \
+        WHERE started_at >= $1 AND event_id IN (SELECT value FROM json_each('[\"' || replace($2, ',', '\",\"') || '\"]'))";
     returns BigInt;
 }
 
 statement! {
     /// Deletes who asked for what to be sent again: what is asked for next no longer has to come behind it.
     DeleteReplays { before: Instant => SqlInstant, }
-    postgres DELETE_REPLAYS;
-    sqlite DELETE_REPLAYS;
+    both "DELETE FROM outbox_replay WHERE ends_at < $1";
 }
-
-const DELETE_REPLAYS: &str = "DELETE FROM outbox_replay WHERE ends_at < ?";
 
 /// The events that are looked at at once.
 #[derive(Debug, Clone, Copy)]

@@ -91,8 +91,8 @@ fn as_count(number: usize) -> u32 {
 statement! {
     /// Whose endpoint it is, if it is still there. Held so that payments, which only refer to it, go on.
     HoldEndpoint { endpoint: Id => SqlId, }
-    postgres "SELECT merchant_id, event_types FROM endpoint WHERE id = ? AND removed_at IS NULL FOR NO KEY UPDATE";
-    sqlite "SELECT merchant_id, event_types FROM endpoint WHERE id = ? AND removed_at IS NULL";
+    postgres "SELECT merchant_id, event_types FROM endpoint WHERE id = $1 AND removed_at IS NULL FOR NO KEY UPDATE";
+    sqlite "SELECT merchant_id, event_types FROM endpoint WHERE id = $1 AND removed_at IS NULL";
     returns (SqlId, Nullable<Text>);
 }
 
@@ -132,18 +132,10 @@ fn hold_events(connection: &mut AnyConnection, events: Vec<Id>, owner: Id) -> Re
     Ok((mine, others))
 }
 
-macro_rules! replayed_streams {
-    () => {
-        "SELECT id, endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, uncounted, first_try, leased, due_at \
-            FROM outbox_stream WHERE endpoint_id = ? AND detached AND replayed AND payment_id "
-    };
-}
-
 statement! {
-    /// Streams that were asked for and wait at an endpoint, for payments of a list; held against whoever delivers.
     HoldStreams { endpoint: Id => SqlId, payments: String => Text, }
-    postgres concat!(replayed_streams!(), listed!(postgres), " ORDER BY id FOR UPDATE");
-    sqlite concat!(replayed_streams!(), listed!(sqlite), " ORDER BY id");
+    postgres include_str!("hold_streams.postgres.sql");
+    sqlite include_str!("hold_streams.sqlite.sql");
     returns (StreamColumns, SqlInstant);
 }
 
@@ -180,31 +172,15 @@ fn has_rest(connection: &mut AnyConnection, stream: i64) -> Result<bool, Fault> 
     Ok(first.is_some())
 }
 
-/// The streams that are at an event.
-macro_rules! streams_at {
-    () => {
-        "SELECT id FROM outbox_stream WHERE endpoint_id = ? AND payment_id = ? AND NOT detached \
-            AND next_sequence = ? AND next_sequence <= last_sequence \
-        UNION ALL SELECT id FROM outbox_stream WHERE endpoint_id = ? AND payment_id = ? AND detached AND next_sequence = ?"
-    };
-}
-
 statement! {
-    /// Makes what was tried before and waits for its next try due at once. Passes over a stream that somebody works on: waiting for it, after those
-    /// that are held already, could be for ever.
     Hurry {
         now: Instant => SqlInstant,
         endpoint: Id => SqlId,
         payment: Id => SqlId,
         sequence: i64 => BigInt,
-        endpoint_again: Id => SqlId,
-        payment_again: Id => SqlId,
-        sequence_again: i64 => BigInt,
-        due_after: Instant => SqlInstant,
     }
-    postgres concat!("UPDATE outbox_stream SET due_at = ? WHERE id = ANY (ARRAY(SELECT id FROM outbox_stream WHERE id = ANY (ARRAY(", streams_at!(),
-        ")) AND attempt > 0 AND NOT leased AND due_at > ? FOR UPDATE SKIP LOCKED))");
-    sqlite concat!("UPDATE outbox_stream SET due_at = ? WHERE id IN (", streams_at!(), ") AND attempt > 0 AND NOT leased AND due_at > ?");
+    postgres include_str!("hurry.postgres.sql");
+    sqlite include_str!("hurry.sqlite.sql");
 }
 
 /// Whether the event waited for its next try, which is due at once now. One that waits for the one before goes on doing so.
@@ -215,10 +191,6 @@ fn hurry(connection: &mut AnyConnection, endpoint: Id, placed: &PlacedEvent, now
         endpoint,
         payment,
         sequence,
-        endpoint_again: endpoint,
-        payment_again: payment,
-        sequence_again: sequence,
-        due_after: Instant(now),
     };
     let hurried = 0 < on_each!(connection, inner => hurry.execute(inner))?;
     if hurried {
@@ -312,12 +284,9 @@ fn take_back(connection: &mut AnyConnection, to: Id, chosen: &[(PlacedEvent, Id)
 statement! {
     /// When the last is due of what was asked for before.
     BusyUntil { endpoint: Id => SqlId, }
-    postgres BUSY_UNTIL;
-    sqlite BUSY_UNTIL;
+    both "SELECT ends_at FROM outbox_replay WHERE endpoint_id = $1 ORDER BY ends_at DESC LIMIT 1";
     returns SqlInstant;
 }
-
-const BUSY_UNTIL: &str = "SELECT ends_at FROM outbox_replay WHERE endpoint_id = ? ORDER BY ends_at DESC LIMIT 1";
 
 fn busy_until(connection: &mut AnyConnection, endpoint: Id) -> Result<Option<Timestamp>, Fault> {
     let end: Option<Instant> =
@@ -336,12 +305,11 @@ statement! {
         events: i64 => BigInt,
         ends_at: Instant => SqlInstant,
     }
-    postgres RECORD_REPLAY;
-    sqlite RECORD_REPLAY;
+    both "INSERT INTO outbox_replay (id, endpoint_id, asked_at, asked_by, wanted, events, ends_at) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7) \
+        ON CONFLICT (id, endpoint_id) DO UPDATE \
+        SET events = outbox_replay.events + excluded.events, ends_at = excluded.ends_at";
 }
-
-const RECORD_REPLAY: &str = "INSERT INTO outbox_replay (id, endpoint_id, asked_at, asked_by, wanted, events, ends_at) VALUES (?, ?, ?, ?, ?, ?, ?) \
-    ON CONFLICT (id, endpoint_id) DO UPDATE SET events = outbox_replay.events + excluded.events, ends_at = excluded.ends_at";
 
 fn record_request(
     connection: &mut AnyConnection,

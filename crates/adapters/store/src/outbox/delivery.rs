@@ -107,16 +107,6 @@ macro_rules! read_sent {
 }
 read_sent!(Pg Sqlite);
 
-/// The columns of an endpoint and an event in the order of their rows, where they are called `endpoint` and `e`.
-macro_rules! receiver_and_message {
-    () => {
-        "endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, \
-            endpoint.event_types, endpoint.retry, (SELECT sandbox FROM merchant WHERE merchant.id = endpoint.merchant_id), \
-            e.event_id, e.merchant_id, e.event_type, e.body, e.happened_at"
-    };
-}
-pub(super) use receiver_and_message;
-
 /// An event that its endpoint does not want.
 #[derive(Debug)]
 pub(super) struct Unwanted {
@@ -260,17 +250,9 @@ fn missing() -> Fault {
 }
 
 statement! {
-    /// The next notification of streams that are under that very lease, and who is to get it.
     FindLeased { streams: String => Text, lease_until: Instant => SqlInstant, }
-    postgres concat!("SELECT s.id, s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, FALSE, ",
-        receiver_and_message!(), " FROM outbox_stream AS s JOIN endpoint ON endpoint.id = s.endpoint_id \
-        LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
-        WHERE s.id = ANY (string_to_array(?, ',')::bigint[]) AND s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id");
-    sqlite concat!("SELECT s.id, s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted, FALSE, ",
-        receiver_and_message!(), " FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
-        JOIN endpoint ON endpoint.id = s.endpoint_id \
-        LEFT JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence = s.next_sequence \
-        WHERE s.due_at = ? AND s.next_sequence <= s.last_sequence ORDER BY s.id");
+    postgres include_str!("find_leased.postgres.sql");
+    sqlite include_str!("find_leased.sqlite.sql");
     returns (BigInt, SentColumns);
 }
 

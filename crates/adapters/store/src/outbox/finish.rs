@@ -2,10 +2,8 @@
 
 use std::collections::HashSet;
 
-use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Bool, Integer, Nullable, Text};
-use diesel::sqlite::Sqlite;
 use dropin_kernel::{EndpointId, EventId, Timestamp};
 use dropin_notification::HOLDS_BACK_FOR;
 use dropin_ports::{AttemptRecord, AttemptResult, DeliveryResult};
@@ -15,7 +13,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::statement;
 use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
 
-use super::delivery::{Handed, SentColumns, SentRow, found, receiver_and_message};
+use super::delivery::{Handed, SentColumns, SentRow, found};
 use super::listed;
 use super::stream::{Written, write_each};
 
@@ -129,10 +127,8 @@ impl Finishing {
             again_at: updates.iter().map(|one| one.again_at()).collect(),
             hands_out: self.now < self.lease_until,
             holds_back_for: HOLDS_BACK_FOR.as_secs().cast_signed(),
-            first_try: Instant(self.now),
+            now: Instant(self.now),
             lease_until: Instant(self.lease_until),
-            idle_since: Instant(self.now),
-            parked_at: Instant(self.now),
             endpoints: records.iter().map(|one| Id(one.record.endpoint_id.uuid())).collect(),
             events: records.iter().map(|one| Id(one.record.event_id.uuid())).collect(),
             tries: records.iter().map(|one| one.attempt).collect(),
@@ -219,7 +215,6 @@ impl Batchable for Finishing {
 }
 
 statement! {
-    /// Keeps one try, unless that was done already.
     Keep<'a> {
         endpoint: Id => SqlId,
         event: Id => SqlId,
@@ -230,11 +225,7 @@ statement! {
         why: Option<&'static str> => Nullable<Text>,
         answer: Option<&'a [u8]> => Nullable<Binary>,
     }
-    on Sqlite, SqliteConnection, "INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
-        SELECT attempt_row.* FROM (SELECT ? AS endpoint_id, ? AS event_id, ? AS attempt, ? AS started_at, ? AS took, ? AS status, ? AS why, \
-            ? AS answer) AS attempt_row WHERE NOT EXISTS ( \
-            SELECT 1 FROM outbox_attempt AS a WHERE a.event_id = attempt_row.event_id AND a.endpoint_id = attempt_row.endpoint_id \
-                AND a.attempt = attempt_row.attempt AND a.started_at = attempt_row.started_at)";
+    sqlite include_str!("keep_attempt.sqlite.sql");
 }
 
 impl Record {
@@ -255,20 +246,6 @@ impl Record {
 }
 
 statement! {
-    /// Locks the streams whose try is under way, moves them and hands out what is next. Untouched are those whose notification is tried again
-    /// after its hour (TRUE): each becomes two streams, one after the other. So are streams that were asked for and go on: what comes behind is looked
-    /// for under the lock, because whoever asks for more may have put it there while this waited.
-    ///
-    /// Locks are taken in the order of endpoints and then of streams: a transaction that enqueues for all endpoints of a payment takes them in the
-    /// same order, and one that goes through the streams of an endpoint does so by their ids. An event that was enqueued during a wait for a lock
-    /// is not seen here; it is looked for afterwards.
-    ///
-    /// An attempt that is reported twice, because the first response was lost, is held once, since nothing is leased any more, and recorded once.
-    /// A scalar subquery looks for it: PostgreSQL may answer NOT EXISTS by reading every attempt there is. IS NOT DISTINCT FROM keeps it to the
-    /// index by event, because many attempts may have started at one moment.
-    ///
-    /// What was moved and what was not stand one below the other rather than joined: that would compare each row with each. Nothing is looked up
-    /// for streams that are idle now: their keys are NULL.
     MoveStreams<'a> {
         streams: Vec<i64> => Array<BigInt>,
         sequences: Vec<i64> => Array<BigInt>,
@@ -279,10 +256,8 @@ statement! {
         again_at: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
         hands_out: bool => Bool,
         holds_back_for: i64 => BigInt,
-        first_try: Instant => SqlInstant,
+        now: Instant => SqlInstant,
         lease_until: Instant => SqlInstant,
-        idle_since: Instant => SqlInstant,
-        parked_at: Instant => SqlInstant,
         endpoints: Vec<Id> => Array<SqlId>,
         events: Vec<Id> => Array<SqlId>,
         tries: Vec<i32> => Array<Integer>,
@@ -292,50 +267,6 @@ statement! {
         whys: Vec<Option<&'static str>> => Array<Nullable<Text>>,
         answers: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
     }
-    on Pg, PgConnection, concat!("WITH result AS MATERIALIZED ( \
-            SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?) WITH ORDINALITY \
-                AS result (stream, sequence, attempt, next, parked, held, again_at, place) \
-        ), found AS MATERIALIZED ( \
-            SELECT s.id, s.endpoint_id, s.payment_id, s.next_sequence, s.attempt - s.uncounted AS tries, \
-                result.place, result.next, result.next IS NULL AS again, result.parked, result.held, result.again_at, \
-                result.next <= s.last_sequence AND ? AS goes_on, \
-                s.detached AND NOT s.replayed AND result.next > s.last_sequence AS ends, \
-                CASE WHEN s.replayed AND result.next IS NOT NULL THEN TRUE WHEN s.detached AND NOT s.replayed THEN FALSE \
-                    ELSE NOT result.held AND result.again_at > s.first_try + ? * INTERVAL '1 second' END AS is_left \
-            FROM result JOIN outbox_stream AS s ON s.id = result.stream \
-            WHERE s.next_sequence = result.sequence AND s.attempt = result.attempt AND s.next_sequence <= s.last_sequence \
-            ORDER BY s.endpoint_id, s.id FOR UPDATE OF s \
-        ), moved AS ( \
-            UPDATE outbox_stream AS s SET \
-                next_sequence = CASE WHEN found.again THEN s.next_sequence ELSE found.next END, \
-                attempt = CASE WHEN found.again THEN s.attempt WHEN found.goes_on THEN 1 ELSE 0 END, \
-                uncounted = CASE WHEN found.held THEN s.uncounted + s.leased::integer WHEN found.again THEN s.uncounted ELSE 0 END, \
-                first_try = CASE WHEN found.again THEN s.first_try WHEN found.goes_on THEN ? END, \
-                due_at = CASE WHEN found.again THEN found.again_at WHEN found.goes_on THEN ? ELSE ? END, \
-                leased = found.goes_on IS TRUE \
-            FROM found WHERE s.id = found.id AND found.is_left IS NOT TRUE AND found.ends IS NOT TRUE \
-            RETURNING s.id, CASE WHEN s.leased THEN s.id END AS leased, CASE WHEN s.leased THEN s.endpoint_id END AS endpoint_id, \
-                CASE WHEN s.leased THEN s.payment_id END AS payment_id, s.next_sequence, s.attempt, s.first_try, s.uncounted \
-        ), ended AS ( \
-            DELETE FROM outbox_stream AS s USING found WHERE s.id = found.id AND found.ends AND found.is_left IS NOT TRUE \
-        ), aside AS ( \
-            INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) \
-            SELECT found.endpoint_id, e.event_id, found.tries, ? FROM found \
-            JOIN outbox_event AS e ON e.payment_id = found.payment_id AND e.sequence = found.next_sequence \
-            WHERE found.parked AND found.is_left IS NOT TRUE ORDER BY found.place \
-            ON CONFLICT (endpoint_id, event_id) DO UPDATE \
-            SET attempts = excluded.attempts, parked_at = excluded.parked_at, position = DEFAULT \
-        ), kept AS ( \
-            INSERT INTO outbox_attempt (endpoint_id, event_id, attempt, started_at, took, status, why, answer) \
-            SELECT * FROM unnest(?, ?, ?, ?, ?, ?, ?, ?) \
-                AS attempt_row (endpoint_id, event_id, attempt, started_at, took, status, why, answer) WHERE ( \
-                SELECT TRUE FROM outbox_attempt AS a WHERE a.event_id = attempt_row.event_id AND a.endpoint_id = attempt_row.endpoint_id \
-                    AND a.attempt = attempt_row.attempt AND a.started_at IS NOT DISTINCT FROM attempt_row.started_at LIMIT 1) IS NULL \
-        ) SELECT moved.id, FALSE, moved.leased, moved.endpoint_id, moved.payment_id, moved.next_sequence, \
-            moved.attempt, moved.first_try, moved.uncounted, FALSE, ", receiver_and_message!(), " \
-        FROM moved LEFT JOIN endpoint ON endpoint.id = moved.endpoint_id \
-        LEFT JOIN outbox_event AS e ON e.payment_id = moved.payment_id AND e.sequence = moved.next_sequence \
-        UNION ALL SELECT id, is_left IS TRUE, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, \
-            NULL, NULL, NULL, NULL, NULL, NULL FROM found WHERE is_left OR ends");
+    postgres include_str!("move_streams.postgres.sql");
     returns (BigInt, Bool, Nullable<SentColumns>);
 }

@@ -13,10 +13,11 @@ use crate::schema::{endpoint, outbox_event, outbox_stream};
 statement! {
     /// Puts an event aside. One that was aside for that endpoint already (a replay went astray) stands anew, as the newest of all.
     Park { endpoint_id: Id => SqlId, event_id: Id => SqlId, attempts: i32 => Integer, parked_at: Instant => SqlInstant, }
-    postgres "INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) VALUES (?, ?, ?, ?) \
+    postgres "INSERT INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) \
+        VALUES ($1, $2, $3, $4) \
         ON CONFLICT (endpoint_id, event_id) DO UPDATE \
         SET attempts = excluded.attempts, parked_at = excluded.parked_at, position = DEFAULT";
-    sqlite "INSERT OR REPLACE INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) VALUES (?, ?, ?, ?)";
+    sqlite "INSERT OR REPLACE INTO outbox_parked (endpoint_id, event_id, attempts, parked_at) VALUES ($1, $2, $3, $4)";
 }
 
 impl Park {

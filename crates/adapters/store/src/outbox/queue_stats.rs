@@ -12,43 +12,30 @@ use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
-use super::claim::pending;
 use super::endpoint_status;
 use crate::store::Store;
 
 statement! {
-    /// Endpoints for which anything waits, with the earliest time at which something is due: a look into the index for each.
     OldestDue {}
-    postgres concat!(pending!(postgres), " SELECT endpoint_id, min(due_at) FROM pending GROUP BY endpoint_id");
-    sqlite concat!(pending!(sqlite), " SELECT endpoint_id, min(due_at) FROM pending GROUP BY endpoint_id");
+    postgres include_str!("oldest_due.postgres.sql");
+    sqlite include_str!("oldest_due.sqlite.sql");
     returns (SqlId, SqlInstant);
 }
 
 statement! {
-    /// How many notifications wait for each endpoint, counted up to a million. Reads every stream that is not idle, and what comes behind others
-    /// because it was asked for.
     CountWaiting {}
-    postgres COUNT_WAITING;
-    sqlite COUNT_WAITING;
+    both include_str!("count_waiting.sql");
     returns (SqlId, BigInt);
 }
-
-const COUNT_WAITING: &str = "SELECT endpoint_id, CAST(sum(waiting) AS BIGINT) FROM ( \
-        SELECT endpoint_id, last_sequence - next_sequence + 1 AS waiting FROM outbox_stream WHERE next_sequence <= last_sequence \
-        UNION ALL SELECT s.endpoint_id, 1 FROM outbox_replay_rest AS r JOIN outbox_stream AS s ON s.id = r.stream_id \
-        LIMIT 1000000) AS stream GROUP BY endpoint_id";
 
 statement! {
     /// How many are parked, and how many are being sent again: at the front of a stream of their own, or behind another. Counted up to a million.
     CountOthers {}
-    postgres COUNT_OTHERS;
-    sqlite COUNT_OTHERS;
+    both "SELECT (SELECT count(*) FROM (SELECT 1 FROM outbox_parked LIMIT 1000000) AS parked), ( \
+            SELECT count(*) FROM (SELECT 1 FROM outbox_stream WHERE detached AND replayed LIMIT 1000000) AS asked_for \
+        ) + (SELECT count(*) FROM (SELECT 1 FROM outbox_replay_rest LIMIT 1000000) AS behind)";
     returns (BigInt, BigInt);
 }
-
-const COUNT_OTHERS: &str = "SELECT (SELECT count(*) FROM (SELECT 1 FROM outbox_parked LIMIT 1000000) AS parked), \
-    (SELECT count(*) FROM (SELECT 1 FROM outbox_stream WHERE detached AND replayed LIMIT 1000000) AS asked_for) \
-    + (SELECT count(*) FROM (SELECT 1 FROM outbox_replay_rest LIMIT 1000000) AS behind)";
 
 #[async_trait]
 impl BacklogStore for Store {

@@ -64,11 +64,12 @@ statement! {
     /// Streams that are not idle, out of those listed; locked in the order of endpoints and then of streams.
     Find { streams: String => Text, }
     postgres "SELECT id, endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, uncounted, first_try, leased \
-        FROM outbox_stream WHERE id = ANY (string_to_array(?, ',')::bigint[]) AND next_sequence <= last_sequence \
+        FROM outbox_stream WHERE id = ANY (string_to_array($1, ',')::bigint[]) AND next_sequence <= last_sequence \
         ORDER BY endpoint_id, id FOR UPDATE";
-    sqlite "SELECT s.id, s.endpoint_id, s.payment_id, s.detached, s.next_sequence, s.last_sequence, s.attempt, s.uncounted, s.first_try, s.leased \
-        FROM json_each('[' || ? || ']') AS listed CROSS JOIN outbox_stream AS s ON s.id = listed.value \
-        WHERE s.next_sequence <= s.last_sequence";
+    sqlite "SELECT s.id, s.endpoint_id, s.payment_id, s.detached, s.next_sequence, s.last_sequence, s.attempt, s.uncounted, \
+            s.first_try, s.leased \
+        FROM json_each('[' || $1 || ']') AS listed \
+        CROSS JOIN outbox_stream AS s ON s.id = listed.value WHERE s.next_sequence <= s.last_sequence";
     returns StreamColumns;
 }
 
@@ -131,11 +132,8 @@ statement! {
         leased: bool => Bool,
         stream: i64 => BigInt,
     }
-    postgres MOVE;
-    sqlite MOVE;
+    both "UPDATE outbox_stream SET next_sequence = $1, attempt = $2, uncounted = $3, first_try = $4, due_at = $5, leased = $6 WHERE id = $7";
 }
-
-const MOVE: &str = "UPDATE outbox_stream SET next_sequence = ?, attempt = ?, uncounted = ?, first_try = ?, due_at = ?, leased = ? WHERE id = ?";
 
 impl Move {
     /// The same notification again, then.
@@ -179,13 +177,11 @@ fn go_on(
 statement! {
     /// When the stream's notification was sent for the first time since it was its turn, as far as that was kept.
     FirstSent { payment: Id => SqlId, sequence: i64 => BigInt, endpoint: Id => SqlId, since: Instant => SqlInstant, }
-    postgres FIRST_SENT;
-    sqlite FIRST_SENT;
+    both "SELECT min(sent.started_at) FROM outbox_event AS e \
+        JOIN outbox_attempt AS sent ON sent.event_id = e.event_id \
+        WHERE e.payment_id = $1 AND e.sequence = $2 AND sent.endpoint_id = $3 AND sent.started_at >= $4";
     returns Nullable<SqlInstant>;
 }
-
-const FIRST_SENT: &str = "SELECT min(sent.started_at) FROM outbox_event AS e JOIN outbox_attempt AS sent ON sent.event_id = e.event_id \
-    WHERE e.payment_id = ? AND e.sequence = ? AND sent.endpoint_id = ? AND sent.started_at >= ?";
 
 /// Since when the stream's notification fails, if it was sent since `first_try`. What was claimed and given back unsent (a dead endpoint's breaker, a
 /// stop) did not fail, however long ago that was.

@@ -16,15 +16,9 @@ use super::listed;
 const MAX_SCANNED_EVENTS: i64 = 4_096;
 
 statement! {
-    /// What comes behind the next events of streams, in order.
     Behind { streams: String => Text, limit: i64 => BigInt, }
-    postgres "SELECT s.id, e.sequence, e.event_type FROM outbox_stream AS s \
-        JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence > s.next_sequence AND e.sequence <= s.last_sequence \
-        WHERE s.id = ANY (string_to_array(?, ',')::bigint[]) ORDER BY s.id, e.sequence LIMIT ?";
-    sqlite "SELECT s.id, e.sequence, e.event_type FROM json_each('[' || ? || ']') AS listed \
-        CROSS JOIN outbox_stream AS s ON s.id = listed.value \
-        JOIN outbox_event AS e ON e.payment_id = s.payment_id AND e.sequence > s.next_sequence AND e.sequence <= s.last_sequence \
-        ORDER BY s.id, e.sequence LIMIT ?";
+    postgres include_str!("find_behind.postgres.sql");
+    sqlite include_str!("find_behind.sqlite.sql");
     returns (BigInt, BigInt, Text);
 }
 

@@ -12,7 +12,7 @@ use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 use uuid::Uuid;
 
-use crate::columns::{ColumnsOf, op_columns, order_columns, profile_columns, refund_columns, session_columns};
+use crate::columns::ColumnsOf;
 use crate::rows::{OpRow, OrderRow, ProfileRow, RefundRow, SessionRow};
 use crate::schema::{checkout, purchase_order};
 use crate::{append_only, contract, rates};
@@ -20,10 +20,8 @@ use crate::{append_only, contract, rates};
 const TABLE: &str = "purchase_order";
 
 statement! {
-    /// An operation with all that it belongs to.
     WholePayment { id: Id => SqlId, }
-    postgres WHOLE_PAYMENT;
-    sqlite WHOLE_PAYMENT;
+    both include_str!("find_whole_payment.sql");
     returns (
         ColumnsOf<OpRow>,
         ColumnsOf<OrderRow>,
@@ -33,146 +31,70 @@ statement! {
     );
 }
 
-const WHOLE_PAYMENT: &str = concat!(
-    "SELECT ",
-    op_columns!(),
-    ", ",
-    order_columns!(),
-    ", ",
-    session_columns!(),
-    ", ",
-    profile_columns!(),
-    ", ",
-    refund_columns!(),
-    " FROM processor_op JOIN purchase_order ON purchase_order.id = processor_op.order_id \
-    LEFT JOIN session ON session.id = purchase_order.session_id \
-    LEFT JOIN billing_profile ON billing_profile.id = session.billing_profile_id \
-    LEFT JOIN refund ON refund.id = processor_op.refund_id \
-    WHERE processor_op.id = ?"
-);
-
 statement! {
-    /// Any Order with its Session.
     OfAnybody { id: Id => SqlId, }
-    postgres OF_ANYBODY;
-    sqlite OF_ANYBODY;
+    both include_str!("find_order_of_anybody.sql");
     returns (ColumnsOf<OrderRow>, Nullable<ColumnsOf<SessionRow>>, Nullable<ColumnsOf<ProfileRow>>);
 }
 
-const OF_ANYBODY: &str = concat!(
-    "SELECT ",
-    order_columns!(),
-    ", ",
-    session_columns!(),
-    ", ",
-    profile_columns!(),
-    " FROM purchase_order LEFT JOIN session ON session.id = purchase_order.session_id \
-    LEFT JOIN billing_profile ON billing_profile.id = session.billing_profile_id \
-    WHERE purchase_order.id = ?"
-);
-
 statement! {
-    /// A merchant's own Order that was shown.
     ById { id: Id => SqlId, merchant: Id => SqlId, }
-    postgres BY_ID;
-    sqlite BY_ID;
+    both include_str!("find_order_by_id.sql");
     returns ColumnsOf<OrderRow>;
 }
 
-const BY_ID: &str = concat!(
-    "SELECT ",
-    order_columns!(),
-    " FROM purchase_order WHERE purchase_order.id = ? AND purchase_order.merchant_id = ? AND purchase_order.shown"
-);
-
 statement! {
-    /// A merchant's own Order that was shown, by the reference that its Session or checkout took.
-    ByReference<'a> {
-        merchant: Id => SqlId,
-        reference: &'a str => Text,
-        again_merchant: Id => SqlId,
-        again: &'a str => Text,
-    }
-    postgres BY_REFERENCE;
-    sqlite BY_REFERENCE;
+    ByReference<'a> { merchant: Id => SqlId, reference: &'a str => Text, }
+    both include_str!("find_order_by_reference.sql");
     returns ColumnsOf<OrderRow>;
 }
 
-/// A Session may have taken more references than that of its Order.
-const BY_REFERENCE: &str = concat!(
-    "SELECT ",
-    order_columns!(),
-    " FROM merchant_reference AS taken JOIN purchase_order ON purchase_order.session_id = taken.owner_id \
-        AND purchase_order.merchant_id = taken.merchant_id AND purchase_order.merchant_reference = taken.reference \
-    WHERE taken.merchant_id = ? AND taken.reference = ? AND taken.owner_kind = 'SESSION' AND purchase_order.shown \
-    UNION ALL SELECT ",
-    order_columns!(),
-    " FROM merchant_reference AS taken JOIN purchase_order ON purchase_order.id = taken.owner_id \
-        AND purchase_order.merchant_id = taken.merchant_id AND purchase_order.merchant_reference = taken.reference \
-    WHERE taken.merchant_id = ? AND taken.reference = ? AND taken.owner_kind = 'CHECKOUT' AND purchase_order.shown"
-);
-
 statement! {
-    /// The Orders that may be ended because their time is over. Has the words of the partial index, so that this is used.
     Lapsed { now: Instant => SqlInstant, end: Instant => SqlInstant, id: Id => SqlId, limit: i64 => BigInt, }
-    postgres LAPSED;
-    sqlite LAPSED;
+    both include_str!("lapsed.sql");
     returns (SqlInstant, SqlId);
 }
-
-const LAPSED: &str = "SELECT expires_at, id FROM purchase_order \
-    WHERE state IN ('PROCESSING', 'PAYMENT_AUTHORIZED') AND expires_at IS NOT NULL AND voiding IS NULL \
-        AND capture_pending_minor = 0 AND expires_at <= ? AND (expires_at, id) > (?, ?) ORDER BY expires_at, id LIMIT ?";
 
 statement! {
     /// The refunds of an Order, oldest first.
     RefundsOf { order: Id => SqlId, }
-    postgres REFUNDS_OF;
-    sqlite REFUNDS_OF;
+    both "SELECT refund.id, refund.order_id, refund.merchant_id, refund.reference, refund.currency, refund.amount_minor, \
+            refund.description, refund.state, refund.created_at, refund.updated_at, refund.settlement_currency, \
+            refund.settlement_minor \
+        FROM refund WHERE refund.order_id = $1 ORDER BY refund.position";
     returns ColumnsOf<RefundRow>;
 }
-
-const REFUNDS_OF: &str =
-    concat!("SELECT ", refund_columns!(), " FROM refund WHERE refund.order_id = ? ORDER BY refund.position");
 
 statement! {
     /// A refund of a merchant's own Order.
     RefundById { id: Id => SqlId, order: Id => SqlId, merchant: Id => SqlId, }
-    postgres REFUND_BY_ID;
-    sqlite REFUND_BY_ID;
+    both "SELECT refund.id, refund.order_id, refund.merchant_id, refund.reference, refund.currency, refund.amount_minor, \
+            refund.description, refund.state, refund.created_at, refund.updated_at, refund.settlement_currency, \
+            refund.settlement_minor \
+        FROM refund WHERE refund.id = $1 AND refund.order_id = $2 AND refund.merchant_id = $3";
     returns ColumnsOf<RefundRow>;
 }
-
-const REFUND_BY_ID: &str = concat!(
-    "SELECT ",
-    refund_columns!(),
-    " FROM refund WHERE refund.id = ? AND refund.order_id = ? AND refund.merchant_id = ?"
-);
 
 statement! {
     /// A refund by the merchant's reference.
     RefundByReference<'a> { order: Id => SqlId, reference: &'a str => Text, }
-    postgres REFUND_BY_REFERENCE;
-    sqlite REFUND_BY_REFERENCE;
+    both "SELECT refund.id, refund.order_id, refund.merchant_id, refund.reference, refund.currency, refund.amount_minor, \
+            refund.description, refund.state, refund.created_at, refund.updated_at, refund.settlement_currency, \
+            refund.settlement_minor \
+        FROM refund WHERE refund.order_id = $1 AND refund.reference = $2";
     returns ColumnsOf<RefundRow>;
 }
-
-const REFUND_BY_REFERENCE: &str =
-    concat!("SELECT ", refund_columns!(), " FROM refund WHERE refund.order_id = ? AND refund.reference = ?");
 
 statement! {
     /// The operations of an Order, oldest first.
     OperationsOf { order: Id => SqlId, }
-    postgres OPERATIONS_OF;
-    sqlite OPERATIONS_OF;
+    both "SELECT processor_op.id, processor_op.order_id, processor_op.kind, processor_op.state, processor_op.currency, \
+            processor_op.amount_minor, processor_op.authorization_id, processor_op.refund_id, \
+            processor_op.processor_reference, processor_op.processor_id, processor_op.channel, processor_op.epoch, \
+            processor_op.tries, processor_op.due_at, processor_op.created_at \
+        FROM processor_op WHERE processor_op.order_id = $1 ORDER BY processor_op.position";
     returns ColumnsOf<OpRow>;
 }
-
-const OPERATIONS_OF: &str = concat!(
-    "SELECT ",
-    op_columns!(),
-    " FROM processor_op WHERE processor_op.order_id = ? ORDER BY processor_op.position"
-);
 
 /// An operation with all that is needed to settle it.
 pub(super) fn payment(connection: &mut AnyConnection, operation: OpId) -> Result<Option<Payment>, Fault> {
@@ -231,7 +153,7 @@ pub(super) fn order(
             on_each!(connection, inner => find.get_result(inner))
         }
         OrderName::Reference(reference) => {
-            let find = ByReference { merchant, reference, again_merchant: merchant, again: reference };
+            let find = ByReference { merchant, reference };
             on_each!(connection, inner => find.get_result(inner))
         }
     }

@@ -17,7 +17,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::worker_pool::TxOutcome;
 use dropin_store_runtime::{on_each, statement};
 
-use crate::columns::{ColumnsOf, op_columns};
+use crate::columns::ColumnsOf;
 use crate::idempotency;
 use crate::rows::{OpRow, read_kind, read_state};
 use crate::schema::{processor_op, purchase_order};
@@ -46,90 +46,82 @@ statement! {
         due_at: Instant => SqlInstant,
         created_at: Instant => SqlInstant,
     }
-    postgres INSERT;
-    sqlite INSERT;
+    both "INSERT INTO processor_op ( \
+            id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, processor_reference, processor_id, \
+            channel, epoch, tries, due_at, created_at \
+        ) \
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 }
-
-const INSERT: &str = "INSERT INTO processor_op (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, \
-        processor_reference, processor_id, channel, epoch, tries, due_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
 statement! {
     /// Writes an outcome, unless somebody else did before. An Order that changes with it must be the operation's own.
-    Close { state: &'static str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, order: Option<Id> => Nullable<SqlId>, }
-    postgres CLOSE;
-    sqlite CLOSE;
+    Close {
+        state: &'static str => Text,
+        due_at: Instant => SqlInstant,
+        id: Id => SqlId,
+        order: Option<Id> => Nullable<SqlId>,
+    }
+    both CLOSE;
 }
 
-const CLOSE: &str = "UPDATE processor_op SET state = ?, due_at = ? \
-    WHERE id = ? AND order_id = coalesce(?, order_id) AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
+const CLOSE: &str = "UPDATE processor_op SET state = $1, due_at = $2 \
+    WHERE id = $3 AND order_id = coalesce($4, order_id) AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
 
 statement! {
     /// Keeps an operation open for its holder, and counts the try.
     Postpone { state: &'static str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, epoch: i64 => BigInt, }
-    postgres POSTPONE;
-    sqlite POSTPONE;
+    both POSTPONE;
 }
 
-const POSTPONE: &str = "UPDATE processor_op SET state = ?, due_at = ?, tries = tries + 1 \
-    WHERE id = ? AND epoch = ? AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
+const POSTPONE: &str = "UPDATE processor_op SET state = $1, due_at = $2, tries = tries + 1 \
+    WHERE id = $3 AND epoch = $4 AND state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
 
 statement! {
     /// Keeps the processor's own id of an authorization that its maker still holds.
     KeepReference<'a> { reference: &'a str => Text, due_at: Instant => SqlInstant, id: Id => SqlId, }
-    postgres KEEP_REFERENCE;
-    sqlite KEEP_REFERENCE;
+    both "UPDATE processor_op SET processor_reference = $1, due_at = $2 \
+        WHERE id = $3 AND kind = 'AUTHORIZE' AND state = 'PREPARED' AND epoch = 0 AND processor_reference IS NULL";
 }
-
-const KEEP_REFERENCE: &str = "UPDATE processor_op SET processor_reference = ?, due_at = ? \
-    WHERE id = ? AND kind = 'AUTHORIZE' AND state = 'PREPARED' AND epoch = 0 AND processor_reference IS NULL";
 
 statement! {
     /// Makes an operation due that the processor was asked for, and whose outcome is open.
-    MakeDue { now: Instant => SqlInstant, id: Id => SqlId, later_than: Instant => SqlInstant, }
-    postgres MAKE_DUE;
-    sqlite MAKE_DUE;
-}
-
-const MAKE_DUE: &str =
-    "UPDATE processor_op SET due_at = ? WHERE id = ? AND state IN ('UNKNOWN', 'PENDING') AND due_at > ?";
-
-macro_rules! due {
-    () => {
-        "SELECT id FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= ? \
-            ORDER BY CASE WHEN state = 'PENDING' AND due_at > ? THEN 1 ELSE 0 END, due_at, position LIMIT ?"
-    };
+    MakeDue { now: Instant => SqlInstant, id: Id => SqlId, }
+    both "UPDATE processor_op SET due_at = $1 WHERE id = $2 AND state IN ('UNKNOWN', 'PENDING') AND due_at > $1";
 }
 
 statement! {
     /// The operations that are due: those that somebody may wait for go before those that the processor has accepted, unless these have been due for
     /// long; then the oldest first. What another settler holds right now is skipped, not waited for.
     Due { now: Instant => SqlInstant, deferred_since: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres concat!(due!(), " FOR UPDATE SKIP LOCKED");
-    sqlite due!();
+    postgres "SELECT id FROM processor_op \
+        WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= $1 \
+        ORDER BY CASE WHEN state = 'PENDING' AND due_at > $2 THEN 1 ELSE 0 END, due_at, position LIMIT $3 \
+        FOR UPDATE SKIP LOCKED";
+    sqlite "SELECT id FROM processor_op \
+        WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') AND due_at <= $1 \
+        ORDER BY CASE WHEN state = 'PENDING' AND due_at > $2 THEN 1 ELSE 0 END, due_at, position LIMIT $3";
     returns SqlId;
 }
 
 statement! {
     /// The operations whose outcome is open, oldest first.
     Open { limit: i64 => BigInt, }
-    postgres OPEN;
-    sqlite OPEN;
+    both OPEN;
     returns ColumnsOf<OpRow>;
 }
 
-const OPEN: &str = concat!(
-    "SELECT ",
-    op_columns!(),
-    " FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') ORDER BY position LIMIT ?"
-);
+const OPEN: &str = "SELECT processor_op.id, processor_op.order_id, processor_op.kind, processor_op.state, processor_op.currency, \
+        processor_op.amount_minor, processor_op.authorization_id, processor_op.refund_id, \
+        processor_op.processor_reference, processor_op.processor_id, processor_op.channel, processor_op.epoch, \
+        processor_op.tries, processor_op.due_at, processor_op.created_at \
+    FROM processor_op WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') ORDER BY position LIMIT $1";
 
 const IS_OPEN: &str = "processor_op.state IN ('PREPARED', 'UNKNOWN', 'PENDING')";
 
 statement! {
     /// How many are open, of each sort, and since when.
     Count {}
-    postgres COUNT;
-    sqlite COUNT;
+    both COUNT;
     returns (Text, Text, BigInt, SqlInstant);
 }
 
@@ -234,7 +226,7 @@ pub(super) fn make_due(
     now: Timestamp,
 ) -> Result<TxOutcome<()>, Fault> {
     for id in operations {
-        let make = MakeDue { now: Instant(now), id: Id(id.uuid()), later_than: Instant(now) };
+        let make = MakeDue { now: Instant(now), id: Id(id.uuid()) };
         on_each!(connection, inner => make.execute(inner))?;
     }
     Ok(TxOutcome::Commit(()))

@@ -15,7 +15,6 @@ use crate::rows::bank_document;
 use crate::schema::purchase_order;
 
 statement! {
-    /// A new Order.
     Insert<'a> {
         id: Id => SqlId,
         merchant: Id => SqlId,
@@ -50,18 +49,10 @@ statement! {
         contract: Option<Id> => Nullable<SqlId>,
         last_four: Option<String> => Nullable<Text>,
     }
-    postgres INSERT;
-    sqlite INSERT;
+    both include_str!("insert_order.sql");
 }
 
-const INSERT: &str = "INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, \
-        currency, total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
-        auto_capture, payment_method, created_at, updated_at, expires_at, page, bank_details, voiding, capture_promised_minor, return_url, \
-        attempt_id, failure, transfer_reference, transfer_page, card_hash, contract_id, card_last_four) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-
 statement! {
-    /// Everything of an Order that changes, if it is still as it was when that was decided.
     Update<'a> {
         revision: i64 => BigInt,
         state: &'static str => Text,
@@ -85,23 +76,14 @@ statement! {
         merchant: Id => SqlId,
         expected: i64 => BigInt,
     }
-    postgres UPDATE;
-    sqlite UPDATE;
+    both include_str!("update_order.sql");
 }
-
-const UPDATE: &str = "UPDATE purchase_order SET revision = ?, state = ?, under_review = ?, shown = ?, authorized_minor = ?, \
-        captured_minor = ?, capture_pending_minor = ?, refunded_minor = ?, refund_pending_minor = ?, updated_at = ?, expires_at = ?, \
-        page = ?, bank_details = ?, voiding = ?, capture_promised_minor = ?, failure = ?, card_hash = ?, card_last_four = ? \
-    WHERE id = ? AND merchant_id = ? AND revision = ?";
 
 statement! {
     /// What a server-to-server checkout said.
     InsertCheckout<'a> { order: Id => SqlId, merchant: Id => SqlId, document: &'a JsonDocument => SqlDocument, }
-    postgres INSERT_CHECKOUT;
-    sqlite INSERT_CHECKOUT;
+    both "INSERT INTO checkout (order_id, merchant_id, document) VALUES ($1, $2, $3)";
 }
-
-const INSERT_CHECKOUT: &str = "INSERT INTO checkout (order_id, merchant_id, document) VALUES (?, ?, ?)";
 
 /// Inserts a new Order.
 pub(super) fn insert(connection: &mut AnyConnection, order: &Order) -> Result<(), Fault> {

@@ -12,7 +12,6 @@ use dropin_store_runtime::{on_each, statement};
 use crate::schema::refund;
 
 statement! {
-    /// A new refund, unless its Order has one with that reference.
     Insert<'a> {
         id: Id => SqlId,
         order: Id => SqlId,
@@ -27,14 +26,8 @@ statement! {
         settlement_currency: Option<&'static str> => Nullable<Text>,
         settlement: Option<i64> => Nullable<BigInt>,
     }
-    postgres INSERT;
-    sqlite INSERT;
+    both include_str!("insert_refund.sql");
 }
-
-const INSERT: &str = "INSERT INTO refund \
-        (id, order_id, merchant_id, reference, currency, amount_minor, description, state, created_at, updated_at, \
-        settlement_currency, settlement_minor) \
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (order_id, reference) DO NOTHING";
 
 statement! {
     /// What became of a refund that was in progress.
@@ -47,12 +40,9 @@ statement! {
         order: Id => SqlId,
         currency: &'static str => Text,
     }
-    postgres DECIDE;
-    sqlite DECIDE;
+    both "UPDATE refund SET state = $1, amount_minor = $2, settlement_minor = $3, updated_at = $4 \
+        WHERE id = $5 AND order_id = $6 AND currency = $7 AND state = 'IN_PROGRESS'";
 }
-
-const DECIDE: &str = "UPDATE refund SET state = ?, amount_minor = ?, settlement_minor = ?, updated_at = ? \
-    WHERE id = ? AND order_id = ? AND currency = ? AND state = 'IN_PROGRESS'";
 
 /// Inserts a new refund; `false` when its Order has one with that reference.
 pub(super) fn insert(connection: &mut AnyConnection, refund: &Refund) -> Result<bool, Fault> {

@@ -1,6 +1,5 @@
 //! What is appended, many rows with one statement: each would cost a round trip and a plan's start.
 
-use diesel::pg::Pg;
 use diesel::sql_types::{Array, BigInt, Binary, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_ports::{NewAuditEntry, NewEvent, NewHistoryEntry};
@@ -13,7 +12,7 @@ use crate::audit_log::EntryColumns;
 
 rows! {
     /// A step for the history; `number` names the batched row that it belongs to.
-    Steps of Step<'a> as "step" {
+    Steps of Step<'a> {
         number: i64 => BigInt,
         merchant_id: Id => SqlId,
         subject_kind: &'a str => Text,
@@ -28,12 +27,8 @@ rows! {
 }
 
 statement_about! {
-    /// Appends steps, in their order.
-    AppendHistory<'a> { steps: Steps<'a>, }
-    "INSERT INTO history \
-            (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
-        SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
-            step.state_before, step.state_after, step.happened_at FROM ?";
+    AppendHistory { steps: Steps, }
+    include_str!("append_history.postgres.sql");
 }
 
 /// Its row.
@@ -61,7 +56,7 @@ pub(crate) fn append_history(connection: &mut PgConnection, steps: &[NewHistoryE
 
 rows! {
     /// An entry of the audit log; `number` names the batched row that it belongs to.
-    AuditEntries of AuditRow<'a> as "entry" {
+    AuditEntries of AuditRow<'a> {
         number: i64 => BigInt,
         id: Id => SqlId,
         merchant_id: Option<Id> => Nullable<SqlId>,
@@ -79,17 +74,8 @@ rows! {
 }
 
 statement_about! {
-    /// Appends steps, in their order, and what the audit log says of them.
-    AppendHistoryWithAudit<'a> { entries: AuditEntries<'a>, steps: Steps<'a>, }
-    "WITH audited AS ( \
-            INSERT INTO audit_log (id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id, \
-                value_before, value_after, happened_at) \
-            SELECT entry.id, entry.merchant_id, entry.actor_kind, entry.actor_name, entry.address, entry.note, entry.action, \
-                entry.subject_kind, entry.subject_id, entry.value_before, entry.value_after, entry.happened_at FROM ? \
-        ) INSERT INTO history \
-            (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
-        SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
-            step.state_before, step.state_after, step.happened_at FROM ?";
+    AppendHistoryWithAudit { entries: AuditEntries, steps: Steps, }
+    include_str!("append_history_with_audit.postgres.sql");
 }
 
 /// The row of an entry that belongs to the batched row `number`.
@@ -127,8 +113,6 @@ pub(crate) fn append_history_with_audit(
 }
 
 statement! {
-    /// Appends events of one payment after its last one, and makes them the last of its stream at each endpoint of the merchant. A stream that
-    /// waits, is leased or retries keeps its time; an idle one is due now, or when an event that has been set aside lets go of it.
     EnqueueEvents<'a> {
         payment: Id => SqlId,
         merchant: Id => SqlId,
@@ -137,24 +121,7 @@ statement! {
         bodies: Vec<&'a [u8]> => Array<Binary>,
         happened: Vec<Instant> => Array<SqlInstant>,
     }
-    on Pg, PgConnection, "WITH target AS MATERIALIZED (SELECT ?::uuid AS payment_id, ?::uuid AS merchant_id), \
-        so_far AS MATERIALIZED ( \
-            SELECT coalesce((SELECT sequence FROM outbox_event WHERE outbox_event.payment_id = target.payment_id \
-                ORDER BY sequence DESC LIMIT 1), 0) AS last FROM target \
-        ), new_event AS MATERIALIZED ( \
-            SELECT so_far.last + number AS sequence, event_id, event_type, \
-                convert_to('{\"Sequence\":' || (so_far.last + number) || ',', 'UTF8') || substring(body FROM 2) AS body, happened_at \
-            FROM so_far, unnest(?, ?, ?, ?) WITH ORDINALITY AS new (event_id, event_type, body, happened_at, number) \
-        ), written AS ( \
-            INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) \
-            SELECT payment_id, sequence, event_id, merchant_id, event_type, body, happened_at FROM target, new_event \
-        ) INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
-        SELECT endpoint.id, target.payment_id, FALSE, so_far.last + 1, (SELECT max(sequence) FROM new_event), 0, \
-            (SELECT happened_at FROM new_event ORDER BY sequence LIMIT 1) \
-        FROM target, so_far, endpoint WHERE endpoint.merchant_id = target.merchant_id AND endpoint.removed_at IS NULL ORDER BY endpoint.id \
-        ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
-        due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
-            THEN greatest(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END";
+    postgres include_str!("enqueue_events.postgres.sql");
 }
 
 /// Appends events of one payment and merchant in their order, and queues them for every endpoint.

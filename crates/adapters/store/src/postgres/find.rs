@@ -1,17 +1,14 @@
-use diesel::pg::Pg;
 use diesel::sql_types::{Array, Nullable};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, SqlId};
 use dropin_store_runtime::statement;
 
-use crate::find::{Found, FoundColumns, Search, select_session};
+use crate::find::{Found, FoundColumns, Search};
 
 statement! {
-    /// Sessions, each of its merchant where one is named.
     Find<'a> { ids: &'a [Id] => Array<SqlId>, merchants: &'a [Option<Id>] => Array<Nullable<SqlId>>, }
-    on Pg, PgConnection, select_session!(" JOIN unnest(?, ?) AS input_row (id, merchant_id) \
-        ON input_row.id = session.id AND (input_row.merchant_id IS NULL OR input_row.merchant_id = session.merchant_id)");
+    postgres include_str!("find_batch.postgres.sql");
     returns FoundColumns;
 }
 

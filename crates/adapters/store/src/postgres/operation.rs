@@ -9,7 +9,7 @@ use crate::payment::tries;
 
 rows! {
     /// An operation to be written down; `number` says for whom.
-    NewOperations of NewOperation<'a> as "next" {
+    NewOperations of NewOperation<'a> {
         number: i64 => BigInt,
         id: Id => SqlId,
         order_id: Id => SqlId,

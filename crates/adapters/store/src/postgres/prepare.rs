@@ -16,7 +16,7 @@ use crate::rows::StateColumns;
 rows! {
     /// An Order that is begun, the Session that it pays or what the checkout said, the key of the request, and the stash entry that it uses up; `number`
     /// names it in the other rows.
-    InputRows of InputRow<'a> as "input_row" {
+    InputRows of InputRow<'a> {
         number: i64 => BigInt,
         session_id: Option<Id> => Nullable<SqlId>,
         merchant_id: Id => SqlId,
@@ -59,81 +59,13 @@ rows! {
 }
 
 statement_about! {
-    /// Begins Orders, and tells which by their numbers, each with the card that was stashed for it. One whose Session or stash entry is not as
-    /// it was when that was decided, or whose reference, key or open transfer's reference was used before, is left out, also when a Session changes at the
-    /// same moment. An entry or a key that does fails the whole.
-    ///
-    /// Everybody takes the reference first, then the Session, the Order, the key, and the stash entry last, which any number may ask for; references and
-    /// keys in their own order, Sessions in that of their ids, Orders in that of their transfers' references, and entries in that of their keys. Each part
-    /// reads what the one before it returned, so that PostgreSQL keeps to that.
-    Prepare<'a> { input_rows: InputRows<'a>, operations: NewOperations<'a>, steps: Steps<'a>, entries: AuditEntries<'a>, }
-    "WITH input_row AS MATERIALIZED (SELECT * FROM ? \
-    ), ready AS MATERIALIZED (SELECT * FROM input_row \
-        WHERE input_row.expected IS NOT DISTINCT FROM (SELECT s.revision FROM session AS s \
-                WHERE s.id = input_row.session_id AND s.merchant_id = input_row.merchant_id) \
-            AND (SELECT TRUE FROM answer AS a WHERE a.merchant_id = input_row.merchant_id AND a.digest = input_row.digest) IS NULL \
-            AND (input_row.stash_id IS NULL OR (SELECT s.expires_at > input_row.now AND s.usable = input_row.usable \
-                AND s.scheme IS NOT DISTINCT FROM input_row.scheme FROM stash AS s WHERE s.merchant_id = input_row.merchant_id \
-                    AND s.stash_id = input_row.stash_id AND s.fingerprint = input_row.browser)) \
-            AND (input_row.transfer_reference IS NULL OR (SELECT TRUE FROM purchase_order AS o WHERE o.merchant_id = input_row.merchant_id \
-                AND o.transfer_reference = input_row.transfer_reference AND o.state = 'PROCESSING') IS NULL) \
-    ), taken AS ( \
-        INSERT INTO merchant_reference (merchant_id, reference, owner_kind, owner_id) \
-        SELECT merchant_id, reference, 'CHECKOUT', order_id FROM ready WHERE session_id IS NULL \
-        ON CONFLICT DO NOTHING RETURNING owner_id \
-    ), owned AS MATERIALIZED (SELECT array_agg(owner_id) AS orders FROM taken \
-    ), granted AS MATERIALIZED (SELECT ready.* FROM owned, ready WHERE ready.session_id IS NOT NULL OR ready.order_id = ANY (owned.orders) \
-    ), moved AS ( \
-        UPDATE session AS s SET revision = granted.session_revision, state = granted.session_state, order_id = granted.order_id, \
-            attempt_id = granted.attempt_id, updated_at = granted.session_updated_at \
-        FROM granted WHERE s.id = granted.session_id AND s.merchant_id = granted.merchant_id AND s.revision = granted.expected \
-        RETURNING granted.number \
-    ), sessions AS MATERIALIZED (SELECT array_agg(number) AS moved FROM moved \
-    ), paying AS MATERIALIZED (SELECT granted.* FROM sessions, granted WHERE granted.session_id IS NULL OR granted.number = ANY (sessions.moved) \
-    ), begun AS ( \
-        INSERT INTO purchase_order (id, merchant_id, session_id, merchant_reference, revision, state, under_review, shown, currency, \
-            total_minor, authorized_minor, captured_minor, capture_pending_minor, refunded_minor, refund_pending_minor, \
-            auto_capture, payment_method, created_at, updated_at, attempt_id, return_url, expires_at, page, transfer_reference, transfer_page, \
-            card_hash, card_last_four) \
-        SELECT order_id, merchant_id, session_id, reference, revision, state, under_review, shown, currency, \
-            total, 0, 0, 0, 0, 0, auto_capture, payment_method, created_at, updated_at, attempt_id, return_url, expires_at, page, \
-            transfer_reference, transfer_page, card_hash, card_last_four \
-        FROM paying ORDER BY merchant_id, transfer_reference COLLATE \"C\" RETURNING id \
-    ), so_far AS MATERIALIZED (SELECT count(*) AS begun FROM begun \
-    ), keyed AS ( \
-        INSERT INTO answer (merchant_id, digest, fingerprint, operation_id, created_at, expires_at) \
-        SELECT paying.merchant_id, paying.digest, paying.fingerprint, paying.operation_id, paying.key_from, paying.key_until \
-        FROM so_far, paying WHERE paying.digest IS NOT NULL ORDER BY paying.merchant_id, paying.digest RETURNING operation_id \
-    ), keys AS MATERIALIZED (SELECT count(*) AS taken FROM keyed \
-    ), used AS MATERIALIZED (SELECT paying.* FROM keys, paying WHERE paying.stash_id IS NOT NULL \
-        ORDER BY paying.merchant_id, paying.stash_id COLLATE \"C\", paying.browser COLLATE \"C\" \
-    ), card AS ( \
-        DELETE FROM stash AS s USING used WHERE s.merchant_id = used.merchant_id AND s.stash_id = used.stash_id \
-            AND s.fingerprint = used.browser AND s.expires_at > used.now AND s.usable = used.usable \
-            AND s.scheme IS NOT DISTINCT FROM used.scheme RETURNING used.number, s.key_id, s.ciphertext \
-    ), checkouts AS ( \
-        INSERT INTO checkout (order_id, merchant_id, document) SELECT order_id, merchant_id, checkout FROM paying WHERE checkout IS NOT NULL \
-    ), operations AS ( \
-        INSERT INTO processor_op \
-            (id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, processor_reference, processor_id, channel, epoch, tries, \
-            due_at, created_at) \
-        SELECT next.id, next.order_id, next.kind, next.state, next.currency, next.minor, next.authorization_id, next.refund_id, next.reference, next.processor, \
-            next.channel, next.epoch, next.tries, next.due_at, next.created_at \
-        FROM ? WHERE next.number = ANY ((SELECT array_agg(number) FROM paying)::bigint[]) \
-    ), new_history AS ( \
-        INSERT INTO history \
-            (merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after, happened_at) \
-        SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what, \
-            step.state_before, step.state_after, step.happened_at \
-        FROM ? WHERE step.number = ANY ((SELECT array_agg(number) FROM paying)::bigint[]) \
-    ), audited AS ( \
-        INSERT INTO audit_log (id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id, \
-            value_before, value_after, happened_at) \
-        SELECT entry.id, entry.merchant_id, entry.actor_kind, entry.actor_name, entry.address, entry.note, entry.action, \
-            entry.subject_kind, entry.subject_id, entry.value_before, entry.value_after, entry.happened_at \
-        FROM ? WHERE entry.number = ANY ((SELECT array_agg(number) FROM paying)::bigint[]) \
-    ) SELECT paying.number, card.key_id, card.ciphertext FROM paying LEFT JOIN card ON card.number = paying.number \
-    WHERE CASE WHEN (SELECT count(*) FROM card) = (SELECT count(stash_id) FROM paying) THEN TRUE ELSE dropin_again() IS NULL END";
+    Prepare {
+        input_rows: InputRows,
+        operations: NewOperations,
+        steps: Steps,
+        entries: AuditEntries,
+    }
+    include_str!("prepare.postgres.sql");
     returns (BigInt, Nullable<Text>, Nullable<Binary>);
 }
 

@@ -9,45 +9,28 @@ use crate::append_only::enqueue_events;
 
 statement! {
     /// Notes that an alarm that lasts was seen again.
-    SeeAgain {
-        seen: Instant => SqlInstant,
-        newest: Instant => SqlInstant,
-        merchant: Id => SqlId,
-        lasting_since: Instant => SqlInstant,
-    }
-    postgres SEE_AGAIN;
-    sqlite SEE_AGAIN;
+    SeeAgain { at: Instant => SqlInstant, merchant: Id => SqlId, lasting_since: Instant => SqlInstant, }
+    both "UPDATE screening_alarm SET seen_at = CASE WHEN seen_at < $1 THEN $1 ELSE seen_at END WHERE merchant_id = $2 AND seen_at > $3";
 }
 
 statement! {
     /// Raises an alarm where none lasts.
-    Raise {
-        merchant: Id => SqlId,
-        raised: Instant => SqlInstant,
-        seen: Instant => SqlInstant,
-        lasting_since: Instant => SqlInstant,
-    }
-    postgres RAISE;
-    sqlite RAISE;
+    Raise { merchant: Id => SqlId, at: Instant => SqlInstant, lasting_since: Instant => SqlInstant, }
+    both "INSERT INTO screening_alarm (merchant_id, raised_at, seen_at) \
+        VALUES ($1, $2, $2) \
+        ON CONFLICT (merchant_id) DO UPDATE \
+        SET raised_at = excluded.raised_at, seen_at = excluded.seen_at WHERE screening_alarm.seen_at <= $3";
 }
-
-/// A program whose clock is behind leaves the time of another.
-const SEE_AGAIN: &str = "UPDATE screening_alarm SET seen_at = CASE WHEN seen_at < ? THEN ? ELSE seen_at END \
-    WHERE merchant_id = ? AND seen_at > ?";
-
-const RAISE: &str = "INSERT INTO screening_alarm (merchant_id, raised_at, seen_at) VALUES (?, ?, ?) \
-    ON CONFLICT (merchant_id) DO UPDATE SET raised_at = excluded.raised_at, seen_at = excluded.seen_at \
-    WHERE screening_alarm.seen_at <= ?";
 
 /// Notes that an alarm was seen, and enqueues `event` where it was raised by that. Of programs that see it at once one raises it.
 pub(super) fn note(connection: &mut AnyConnection, event: &NewEvent) -> Result<bool, Fault> {
     let (merchant, at) = (Id(event.merchant_id.uuid()), Instant(event.at));
     let lasting_since = Instant(event.at.minus(ALARM_LASTS));
-    let again = SeeAgain { seen: at, newest: at, merchant, lasting_since };
+    let again = SeeAgain { at, merchant, lasting_since };
     if on_each!(connection, inner => again.execute(inner)).in_table("screening_alarm")? != 0 {
         return Ok(false);
     }
-    let raise = Raise { merchant, raised: at, seen: at, lasting_since };
+    let raise = Raise { merchant, at, lasting_since };
     if on_each!(connection, inner => raise.execute(inner)).in_table("screening_alarm")? == 0 {
         return Ok(false);
     }

@@ -1,6 +1,5 @@
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
-use diesel::sqlite::Sqlite;
 use dropin_kernel::{MerchantId, OrderId, Timestamp};
 use dropin_order::OrderTrigger;
 use dropin_risk::{
@@ -42,17 +41,6 @@ struct Verdict<'a> {
     exemption: Option<ScaExemption>,
 }
 
-macro_rules! keep {
-    () => {
-        "INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
-            SELECT id, merchant_id, created_at, ?, ?, ? FROM purchase_order WHERE id = ? AND merchant_id = ? \
-            ON CONFLICT (order_id) "
-    };
-}
-
-const KEEP: &str =
-    concat!(keep!(), "DO UPDATE SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity");
-
 statement! {
     /// Keeps a screening in place of the one that was there.
     Keep<'a> {
@@ -62,8 +50,11 @@ statement! {
         order: Id => SqlId,
         merchant: Id => SqlId,
     }
-    postgres KEEP;
-    sqlite KEEP;
+    both "INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
+        SELECT id, merchant_id, created_at, $1, $2, $3 FROM purchase_order \
+        WHERE id = $4 AND merchant_id = $5 \
+        ON CONFLICT (order_id) DO UPDATE \
+        SET verdict = excluded.verdict, facts = excluded.facts, velocity = excluded.velocity";
 }
 
 statement! {
@@ -75,34 +66,26 @@ statement! {
         order: Id => SqlId,
         merchant: Id => SqlId,
     }
-    on Sqlite, SqliteConnection, concat!(keep!(), "DO NOTHING");
+    sqlite "INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
+        SELECT id, merchant_id, created_at, $1, $2, $3 FROM purchase_order \
+        WHERE id = $4 AND merchant_id = $5 \
+        ON CONFLICT (order_id) DO NOTHING";
 }
 
 statement! {
     /// Screenings of a merchant's Orders whose facts are kept.
     Listed { merchant: Id => SqlId, since: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres LISTED;
-    sqlite LISTED;
+    both "SELECT screening.order_id, screening.verdict, screening.facts, screening.velocity FROM screening \
+        WHERE screening.merchant_id = $1 AND screening.ordered_at >= $2 AND screening.facts IS NOT NULL \
+        ORDER BY screening.ordered_at DESC, screening.order_id DESC LIMIT $3";
     returns (SqlId, Text, Nullable<Text>, Nullable<Binary>);
 }
 
-const LISTED: &str = "SELECT screening.order_id, screening.verdict, screening.facts, screening.velocity \
-    FROM screening WHERE screening.merchant_id = ? AND screening.ordered_at >= ? AND screening.facts IS NOT NULL \
-    ORDER BY screening.ordered_at DESC, screening.order_id DESC LIMIT ?";
-
 statement! {
-    /// Screenings of Orders about which a person has decided, and how.
     Labelled { merchant: Id => SqlId, since: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres LABELLED;
-    sqlite LABELLED;
+    both include_str!("find_labelled.sql");
     returns (SqlId, Text, Nullable<Text>, Nullable<Binary>, Text);
 }
-
-const LABELLED: &str = "SELECT screening.order_id, screening.verdict, screening.facts, screening.velocity, history.what \
-    FROM screening JOIN history ON history.subject_id = screening.order_id \
-    WHERE screening.merchant_id = ? AND screening.ordered_at >= ? AND screening.facts IS NOT NULL \
-        AND history.what IN ('REVIEW_APPROVED', 'REVIEW_DECLINED') \
-    ORDER BY screening.ordered_at DESC, screening.order_id DESC LIMIT ?";
 
 impl Keeping {
     pub(super) fn new(order: OrderId, merchant: MerchantId, screening: &Screening) -> Result<Self, Fault> {

@@ -1,7 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use diesel::connection::SimpleConnection;
-use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
 use dropin_kernel::uuid::Uuid;
@@ -15,20 +14,15 @@ use super::rows::{
     Written, merchant_hash, read_counter_hash, read_shopper, read_try,
 };
 
-/// A row of counts is looked for one by one, in the order in which they are asked for: so each is found by its key, whatever the statistics say, and locked
-/// in that order.
-const LOCK_MERCHANTS: &str = "SELECT found.hash FROM unnest(?) AS input_row (hash) CROSS JOIN LATERAL ( \
-    SELECT c.hash FROM velocity_counter AS c WHERE c.hash = input_row.hash FOR UPDATE) AS found";
-
 statement! {
     /// Locks the own rows of merchants.
     LockMerchants<'a> { hashes: Vec<&'a [u8]> => Array<Binary>, }
-    on Pg, PgConnection, LOCK_MERCHANTS;
+    postgres "SELECT found.hash FROM unnest($1::bytea[]) AS input_row (hash) \
+        CROSS JOIN LATERAL (SELECT c.hash FROM velocity_counter AS c WHERE c.hash = input_row.hash FOR UPDATE) AS found";
     returns Binary;
 }
 
 statement! {
-    /// Tells which tries were counted, what the tries of Sessions were, the rows of counts, and who has paid before, each in rows of its part.
     Read<'a> {
         orders: Vec<Id> => Array<SqlId>,
         sessions: Vec<&'a [u8]> => Array<Binary>,
@@ -36,19 +30,7 @@ statement! {
         shopper_merchants: Vec<Id> => Array<SqlId>,
         shopper_hashes: Vec<&'a [u8]> => Array<Binary>,
     }
-    on Pg, PgConnection, "SELECT 1, found.order_id, NULL::BYTEA, NULL::BYTEA, NULL::BIGINT, NULL::TEXT, NULL::TIMESTAMPTZ, NULL::TIMESTAMPTZ \
-            FROM unnest(?) AS input_row (order_id) CROSS JOIN LATERAL ( \
-                SELECT t.order_id FROM payment_try AS t WHERE t.order_id = input_row.order_id LIMIT 1) AS found \
-        UNION ALL SELECT 2, found.merchant_id, input_row.hash, found.keys, found.amount_cents, found.state, found.tried_at, NULL \
-            FROM unnest(?) AS input_row (hash) CROSS JOIN LATERAL ( \
-                SELECT t.merchant_id, t.keys, t.amount_cents, t.state, t.tried_at FROM payment_try AS t \
-                WHERE t.session_hash = input_row.hash LIMIT 1000) AS found \
-        UNION ALL SELECT 3, NULL, found.hash, found.counts, found.revision, NULL, NULL, NULL \
-            FROM unnest(?) AS input_row (hash) CROSS JOIN LATERAL ( \
-                SELECT c.hash, c.counts, c.revision FROM velocity_counter AS c WHERE c.hash = input_row.hash LIMIT 1) AS found \
-        UNION ALL SELECT 4, found.merchant_id, found.hash, NULL, NULL, NULL, found.first_paid_at, found.seen_at \
-            FROM unnest(?, ?) AS input_row (merchant_id, hash) CROSS JOIN LATERAL ( \
-                SELECT * FROM known_shopper AS k WHERE k.merchant_id = input_row.merchant_id AND k.hash = input_row.hash LIMIT 1) AS found";
+    postgres include_str!("read_counts.postgres.sql");
     returns (
         Integer,
         Nullable<SqlId>,
@@ -62,8 +44,6 @@ statement! {
 }
 
 statement! {
-    /// Writes the own rows of merchants, where they are as they were read, and what else is changed of those; tells of which merchants, by that row, and
-    /// which Orders keep their screening.
     Write<'a> {
         own_hashes: Vec<&'a [u8]> => Array<Binary>,
         own_counts: Vec<&'a [u8]> => Array<Binary>,
@@ -86,66 +66,40 @@ statement! {
         facts: Vec<&'a str> => Array<Text>,
         velocities: Vec<&'a [u8]> => Array<Binary>,
     }
-    on Pg, PgConnection, "WITH own AS ( \
-        INSERT INTO velocity_counter (hash, counts, revision, counts_until) \
-            SELECT hash, counts, revision, counts_until FROM unnest(?, ?, ?, ?) \
-                WITH ORDINALITY AS input_row (hash, counts, revision, counts_until, place) ORDER BY place \
-            ON CONFLICT (hash) DO UPDATE SET counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until \
-                WHERE velocity_counter.revision = excluded.revision - 1 RETURNING hash), \
-        other AS (INSERT INTO velocity_counter (hash, counts, revision, counts_until) \
-            SELECT input_row.hash, input_row.counts, input_row.revision, input_row.counts_until FROM unnest(?, ?, ?, ?, ?) \
-                WITH ORDINALITY AS input_row (merchant_id, hash, counts, revision, counts_until, place) \
-            JOIN own ON own.hash = uuid_send(input_row.merchant_id) ORDER BY place \
-            ON CONFLICT (hash) DO UPDATE SET counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until), \
-        tried AS (INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, session_hash, amount_cents, state) \
-            SELECT input_row.*, 'TRIED' FROM unnest(?, ?, ?, ?, ?, ?) \
-                AS input_row (order_id, merchant_id, tried_at, keys, session_hash, amount_cents) \
-            JOIN own ON own.hash = uuid_send(input_row.merchant_id) ORDER BY input_row.order_id ON CONFLICT (order_id) DO NOTHING), \
-        kept AS (INSERT INTO screening (order_id, merchant_id, ordered_at, verdict, facts, velocity) \
-            SELECT found.id, found.merchant_id, found.created_at, input_row.verdict, input_row.facts, input_row.velocity \
-            FROM unnest(?, ?, ?, ?, ?) AS input_row (order_id, merchant_id, verdict, facts, velocity) \
-            JOIN own ON own.hash = uuid_send(input_row.merchant_id) CROSS JOIN LATERAL ( \
-                SELECT o.id, o.merchant_id, o.created_at FROM purchase_order AS o \
-                WHERE o.id = input_row.order_id AND o.merchant_id = input_row.merchant_id LIMIT 1) AS found \
-            ORDER BY found.id ON CONFLICT (order_id) DO NOTHING RETURNING order_id) \
-        SELECT hash, NULL::UUID FROM own UNION ALL SELECT NULL, order_id FROM kept";
+    postgres include_str!("write_counts.postgres.sql");
     returns (Nullable<Binary>, Nullable<SqlId>);
 }
 
 statement! {
     /// Locks tries.
     LockTries<'a> { orders: &'a [Id] => Array<SqlId>, }
-    on Pg, PgConnection, "SELECT order_id, merchant_id, tried_at, state, keys, amount_cents FROM payment_try \
-        WHERE order_id = ANY (?) ORDER BY order_id FOR UPDATE";
+    postgres "SELECT order_id, merchant_id, tried_at, state, keys, amount_cents FROM payment_try \
+        WHERE order_id = ANY ($1) ORDER BY order_id FOR UPDATE";
     returns (SqlId, (SqlId, SqlInstant, Text, Binary, Nullable<BigInt>));
 }
 
 statement! {
     /// Says how far tries have been counted.
     SetStates<'a> { orders: Vec<Id> => Array<SqlId>, states: Vec<&'a str> => Array<Text>, }
-    on Pg, PgConnection, "UPDATE payment_try SET state = input_row.state \
-        FROM unnest(?, ?) AS input_row (order_id, state) WHERE payment_try.order_id = input_row.order_id";
+    postgres "UPDATE payment_try SET state = input_row.state \
+        FROM unnest($1::uuid[], $2::text[]) AS input_row (order_id, state) WHERE payment_try.order_id = input_row.order_id";
 }
 
 statement! {
-    /// Writes down who has paid.
     PutShoppers<'a> {
         merchants: Vec<Id> => Array<SqlId>,
         hashes: Vec<&'a [u8]> => Array<Binary>,
         first: Vec<Instant> => Array<SqlInstant>,
         seen: Vec<Instant> => Array<SqlInstant>,
     }
-    on Pg, PgConnection, "INSERT INTO known_shopper (merchant_id, hash, first_paid_at, seen_at) \
-        SELECT * FROM unnest(?, ?, ?, ?) AS input_row (merchant_id, hash, first_paid_at, seen_at) ORDER BY merchant_id, hash \
-        ON CONFLICT (merchant_id, hash) DO UPDATE SET \
-            first_paid_at = least(known_shopper.first_paid_at, excluded.first_paid_at), \
-            seen_at = greatest(known_shopper.seen_at, excluded.seen_at)";
+    postgres include_str!("put_shoppers.postgres.sql");
 }
 
 statement! {
     /// Forgets shoppers.
     DeleteShoppers<'a> { merchants: Vec<Id> => Array<SqlId>, hashes: Vec<&'a [u8]> => Array<Binary>, }
-    on Pg, PgConnection, "DELETE FROM known_shopper USING unnest(?, ?) AS input_row (merchant_id, hash) \
+    postgres "DELETE FROM known_shopper \
+        USING unnest($1::uuid[], $2::bytea[]) AS input_row (merchant_id, hash) \
         WHERE known_shopper.merchant_id = input_row.merchant_id AND known_shopper.hash = input_row.hash";
 }
 

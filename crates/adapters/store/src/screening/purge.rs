@@ -14,37 +14,48 @@ use dropin_store_runtime::{on_each, statement};
 statement! {
     /// Deletes counts that are over.
     DeleteCounts { over: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres "DELETE FROM velocity_counter WHERE hash IN (SELECT hash FROM velocity_counter \
-        WHERE counts_until <= ? ORDER BY counts_until LIMIT ? FOR UPDATE SKIP LOCKED)";
-    sqlite "DELETE FROM velocity_counter WHERE hash IN (SELECT hash FROM velocity_counter \
-        WHERE counts_until <= ? ORDER BY counts_until LIMIT ?)";
+    postgres "DELETE FROM velocity_counter \
+        WHERE hash IN ( \
+            SELECT hash FROM velocity_counter WHERE counts_until <= $1 ORDER BY counts_until LIMIT $2 FOR UPDATE SKIP LOCKED \
+        )";
+    sqlite "DELETE FROM velocity_counter WHERE hash IN (SELECT hash FROM velocity_counter WHERE counts_until <= $1 ORDER BY counts_until LIMIT $2)";
 }
 
 statement! {
     /// Deletes tries of which nothing counts any more.
     DeleteTries { before: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres "DELETE FROM payment_try WHERE order_id IN (SELECT order_id FROM payment_try \
-        WHERE tried_at <= ? ORDER BY tried_at LIMIT ? FOR UPDATE SKIP LOCKED)";
-    sqlite "DELETE FROM payment_try WHERE order_id IN (SELECT order_id FROM payment_try \
-        WHERE tried_at <= ? ORDER BY tried_at LIMIT ?)";
+    postgres "DELETE FROM payment_try \
+        WHERE order_id IN ( \
+            SELECT order_id FROM payment_try WHERE tried_at <= $1 ORDER BY tried_at LIMIT $2 FOR UPDATE SKIP LOCKED \
+        )";
+    sqlite "DELETE FROM payment_try WHERE order_id IN (SELECT order_id FROM payment_try WHERE tried_at <= $1 ORDER BY tried_at LIMIT $2)";
 }
 
 statement! {
     /// Forgets shoppers who have not come for long.
     DeleteShoppers { before: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres "DELETE FROM known_shopper WHERE (merchant_id, hash) IN (SELECT merchant_id, hash FROM known_shopper \
-        WHERE seen_at <= ? ORDER BY seen_at LIMIT ? FOR UPDATE SKIP LOCKED)";
-    sqlite "DELETE FROM known_shopper WHERE (merchant_id, hash) IN (SELECT merchant_id, hash FROM known_shopper \
-        WHERE seen_at <= ? ORDER BY seen_at LIMIT ?)";
+    postgres "DELETE FROM known_shopper \
+        WHERE (merchant_id, hash) IN ( \
+            SELECT merchant_id, hash FROM known_shopper WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2 FOR UPDATE SKIP LOCKED \
+        )";
+    sqlite "DELETE FROM known_shopper \
+        WHERE (merchant_id, hash) IN ( \
+            SELECT merchant_id, hash FROM known_shopper WHERE seen_at <= $1 ORDER BY seen_at LIMIT $2 \
+        )";
 }
 
 statement! {
     /// Deletes the facts of screenings.
     DeleteFacts { before: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres "UPDATE screening SET facts = NULL, velocity = NULL WHERE order_id IN (SELECT order_id FROM screening \
-        WHERE facts IS NOT NULL AND ordered_at < ? ORDER BY ordered_at LIMIT ? FOR UPDATE SKIP LOCKED)";
-    sqlite "UPDATE screening SET facts = NULL, velocity = NULL WHERE order_id IN (SELECT order_id FROM screening \
-        WHERE facts IS NOT NULL AND ordered_at < ? ORDER BY ordered_at LIMIT ?)";
+    postgres "UPDATE screening SET facts = NULL, velocity = NULL \
+        WHERE order_id IN ( \
+            SELECT order_id FROM screening WHERE facts IS NOT NULL AND ordered_at < $1 \
+            ORDER BY ordered_at LIMIT $2 FOR UPDATE SKIP LOCKED \
+        )";
+    sqlite "UPDATE screening SET facts = NULL, velocity = NULL \
+        WHERE order_id IN ( \
+            SELECT order_id FROM screening WHERE facts IS NOT NULL AND ordered_at < $1 ORDER BY ordered_at LIMIT $2 \
+        )";
 }
 
 /// Rows of one kind that are over: since when, or from before when.

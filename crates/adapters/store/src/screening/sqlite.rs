@@ -2,7 +2,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable};
-use diesel::sqlite::Sqlite;
 use dropin_kernel::{MerchantId, OrderId};
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
@@ -24,8 +23,9 @@ statement! {
         session: Option<&'a [u8]> => Nullable<Binary>,
         amount: i64 => BigInt,
     }
-    on Sqlite, SqliteConnection, "INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, session_hash, amount_cents, state) \
-        VALUES (?, ?, ?, ?, ?, ?, 'TRIED') ON CONFLICT (order_id) DO NOTHING";
+    sqlite "INSERT INTO payment_try (order_id, merchant_id, tried_at, keys, session_hash, amount_cents, state) \
+        VALUES ($1, $2, $3, $4, $5, $6, 'TRIED') \
+        ON CONFLICT (order_id) DO NOTHING";
 }
 
 statement! {
@@ -36,9 +36,10 @@ statement! {
         first: Instant => SqlInstant,
         seen: Instant => SqlInstant,
     }
-    on Sqlite, SqliteConnection, "INSERT INTO known_shopper (merchant_id, hash, first_paid_at, seen_at) VALUES (?, ?, ?, ?) \
-        ON CONFLICT (merchant_id, hash) DO UPDATE SET first_paid_at = min(first_paid_at, excluded.first_paid_at), \
-            seen_at = max(seen_at, excluded.seen_at)";
+    sqlite "INSERT INTO known_shopper (merchant_id, hash, first_paid_at, seen_at) \
+        VALUES ($1, $2, $3, $4) \
+        ON CONFLICT (merchant_id, hash) DO UPDATE \
+        SET first_paid_at = min(first_paid_at, excluded.first_paid_at), seen_at = max(seen_at, excluded.seen_at)";
 }
 
 statement! {
@@ -49,14 +50,17 @@ statement! {
         revision: i64 => BigInt,
         until: Instant => SqlInstant,
     }
-    on Sqlite, SqliteConnection, "INSERT INTO velocity_counter (hash, counts, revision, counts_until) VALUES (?, ?, ?, ?) \
-        ON CONFLICT (hash) DO UPDATE SET counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until";
+    sqlite "INSERT INTO velocity_counter (hash, counts, revision, counts_until) \
+        VALUES ($1, $2, $3, $4) \
+        ON CONFLICT (hash) DO UPDATE \
+        SET counts = excluded.counts, revision = excluded.revision, counts_until = excluded.counts_until";
 }
 
 /// So many rows of counts are looked for by one statement: more than a try has without older keys of the ring.
 const COUNTS: usize = 8;
 
-const FIND_COUNTS: &str = "SELECT hash, revision, counts FROM velocity_counter WHERE hash IN (?, ?, ?, ?, ?, ?, ?, ?)";
+const FIND_COUNTS: &str =
+    "SELECT hash, revision, counts FROM velocity_counter WHERE hash IN ($1, $2, $3, $4, $5, $6, $7, $8)";
 
 statement! {
     /// Looks for rows of counts. None has an empty hash.
@@ -70,7 +74,7 @@ statement! {
         seventh: &'a [u8] => Binary,
         eighth: &'a [u8] => Binary,
     }
-    on Sqlite, SqliteConnection, FIND_COUNTS;
+    sqlite FIND_COUNTS;
     returns (Binary, BigInt, Binary);
 }
 
@@ -193,6 +197,7 @@ impl CountRows for SqliteConnection {
 
 #[cfg(test)]
 mod tests {
+    use diesel::sqlite::Sqlite;
     use dropin_kernel::uuid::Uuid;
     use dropin_ports::VelocityHash;
 

@@ -1,7 +1,6 @@
 //! What is appended, row by row: a statement that is prepared costs no round trip here.
 
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
-use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
 use dropin_ports::NewEvent;
 use dropin_store_runtime::fault::Fault;
@@ -10,7 +9,7 @@ use dropin_store_runtime::statement;
 
 statement! {
     LastSequence<'a> { payment: &'a Id => SqlId, }
-    on Sqlite, SqliteConnection, "SELECT max(sequence) FROM outbox_event WHERE payment_id = ?";
+    sqlite "SELECT max(sequence) FROM outbox_event WHERE payment_id = $1";
     returns Nullable<BigInt>;
 }
 
@@ -24,13 +23,10 @@ statement! {
         body: &'a [u8] => Binary,
         happened: Instant => SqlInstant,
     }
-    on Sqlite, SqliteConnection, "INSERT INTO outbox_event \
-        (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) VALUES (?, ?, ?, ?, ?, ?, ?)";
+    sqlite "INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at) VALUES ($1, $2, $3, $4, $5, $6, $7)";
 }
 
 statement! {
-    /// Makes events the last of their payment's stream at each endpoint of the merchant. A stream that waits, is leased or retries keeps its
-    /// time; an idle one is due now, or when an event that has been set aside lets go of it.
     FanOut<'a> {
         payment: &'a Id => SqlId,
         first: i64 => BigInt,
@@ -38,12 +34,7 @@ statement! {
         now: Instant => SqlInstant,
         merchant: &'a Id => SqlId,
     }
-    on Sqlite, SqliteConnection,
-        "INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at) \
-        SELECT id, ?, FALSE, ?, ?, 0, ? FROM endpoint WHERE merchant_id = ? AND removed_at IS NULL ORDER BY id \
-        ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE SET last_sequence = excluded.last_sequence, \
-        due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence \
-            THEN max(outbox_stream.due_at, excluded.due_at) ELSE outbox_stream.due_at END";
+    sqlite include_str!("fan_out.sqlite.sql");
 }
 
 /// The body with its Sequence as the first member; PostgreSQL's statements do the same.

@@ -1,5 +1,4 @@
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
-use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
@@ -15,8 +14,7 @@ statement! {
         details: &'a JsonDocument => SqlDocument,
         created: Instant => SqlInstant,
     }
-    on Sqlite, SqliteConnection,
-        "INSERT INTO billing_profile (id, merchant_id, reference, details, created_at) VALUES (?, ?, ?, ?, ?)";
+    sqlite "INSERT INTO billing_profile (id, merchant_id, reference, details, created_at) VALUES ($1, $2, $3, $4, $5)";
 }
 
 statement! {
@@ -41,11 +39,7 @@ statement! {
         last_attempt: Option<Id> => Nullable<SqlId>,
         last_failure: Option<&'a str> => Nullable<Text>,
     }
-    on Sqlite, SqliteConnection,
-        "INSERT INTO session (id, merchant_id, revision, state, order_id, attempt_id, cancel_reason, failure_reason, currency, \
-            total_minor, billing_profile_id, terms, created_at, updated_at, expires_at, \
-            attempts_failed, attempts_allowed, last_attempt_id, last_failure) \
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    sqlite include_str!("insert_session.sqlite.sql");
 }
 
 /// Inserts a Session and the billing profile that came with it.

@@ -6,6 +6,7 @@ pub(crate) mod cluster;
 pub(crate) mod deployment;
 pub(crate) mod postgres;
 pub(crate) mod screening;
+pub(crate) mod statements;
 
 use std::sync::Mutex;
 

@@ -1,0 +1,15 @@
+-- A merchant's own Order that was shown.
+--
+-- $1 id, $2 merchant
+
+SELECT purchase_order.id, purchase_order.merchant_id, purchase_order.session_id, purchase_order.merchant_reference,
+    purchase_order.revision, purchase_order.state, purchase_order.under_review, purchase_order.shown,
+    purchase_order.currency, purchase_order.total_minor, purchase_order.authorized_minor,
+    purchase_order.captured_minor, purchase_order.capture_pending_minor, purchase_order.refunded_minor,
+    purchase_order.refund_pending_minor, purchase_order.auto_capture, purchase_order.payment_method,
+    purchase_order.created_at, purchase_order.updated_at, purchase_order.expires_at, purchase_order.page,
+    purchase_order.bank_details, purchase_order.voiding, purchase_order.capture_promised_minor,
+    purchase_order.return_url, purchase_order.attempt_id, purchase_order.failure, purchase_order.transfer_reference,
+    purchase_order.transfer_page, purchase_order.card_hash, purchase_order.contract_id, purchase_order.card_last_four,
+    purchase_order.disputed_minor
+FROM purchase_order WHERE purchase_order.id = $1 AND purchase_order.merchant_id = $2 AND purchase_order.shown;
