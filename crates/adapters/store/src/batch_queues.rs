@@ -11,12 +11,10 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::wake::WakeSignal;
 use dropin_store_runtime::worker_pool::{self, Batchable, DbTask, Kind, Queue, spawn};
 
-use crate::create::Creation;
-use crate::find::Search;
 use crate::outbox::{Claiming, Finishing};
 use crate::payment::{Preparation, Settling};
-use crate::replace::Replacement;
 use crate::screening::Counting;
+use crate::session::{Creation, Replacement, Search};
 use crate::stash::{Peek, Put};
 use crate::store::Store;
 

@@ -1,10 +1,10 @@
 //! The event log: a merchant's events in the order in which they are read. The migration `feed` says what makes that order.
 
 use async_trait::async_trait;
+use diesel::SqliteConnection;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
-use diesel::{SqliteConnection};
 use dropin_kernel::{EventId, MerchantId, PaymentId};
 use dropin_ports::{EventLog, EventLogPage, EventLogPosition, LoggedEvent, StoreError};
 use dropin_store_runtime::connection::AnyConnection;

@@ -6,8 +6,8 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
-use crate::append_only;
-use crate::postgres;
+use super::batch;
+use crate::history;
 
 /// An entry as it is stored.
 pub(crate) struct EntryColumns<'a> {
@@ -109,9 +109,9 @@ pub(crate) fn append_with_history(
     entry: Option<&NewAuditEntry>,
 ) -> Result<(), Fault> {
     match (connection, entry) {
-        (AnyConnection::Postgres(inner), Some(entry)) => postgres::append_history_with_audit(inner, steps, entry),
+        (AnyConnection::Postgres(inner), Some(entry)) => batch::append_with_history(inner, steps, entry),
         (connection, entry) => {
-            append_only::append_history_all(connection, steps)?;
+            history::append_all(connection, steps)?;
             entry.map_or(Ok(()), |entry| append(connection, entry))
         }
     }

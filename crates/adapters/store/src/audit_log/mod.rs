@@ -1,6 +1,7 @@
 //! The log of acts and its seals. What appends an entry in the transaction of an effect is the port of the effect.
 
 mod append;
+mod batch;
 mod rows;
 mod seals;
 mod search;
@@ -11,7 +12,8 @@ use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::store::Store;
 
-pub(crate) use append::{EntryColumns, append, append_with_history};
+pub(crate) use append::{append, append_with_history};
+pub(crate) use batch::{AuditEntries, audit_row};
 
 #[async_trait]
 impl AuditLog for Store {

@@ -2,6 +2,7 @@
 
 mod charge;
 mod credential;
+mod rows;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -12,10 +13,10 @@ use dropin_ports::{
     ChangeContract, Changed, ContractName, ContractStore, ContractUse, CredentialToDelete, SealedCredential, StoreError,
 };
 
-use crate::rows::{ContractRow, OrderRow};
+use crate::rows::OrderRow;
 use crate::schema::{contract, contract_credential, contract_try, discarded_credential, purchase_order};
 use crate::store::Store;
-use crate::{append_only, audit_log, idempotency};
+use crate::{audit_log, idempotency, outbox};
 use charge::charge_try;
 pub(crate) use charge::{insert_try, is_charge, settle};
 use credential::{change_credential, claim_to_delete};
@@ -23,6 +24,7 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant};
 use dropin_store_runtime::worker_pool::TxOutcome;
+use rows::ContractRow;
 
 const TABLE: &str = "contract";
 
@@ -303,6 +305,6 @@ fn change_contract(connection: &mut AnyConnection, change: &ChangeContract) -> R
     let next = &change.change.next;
     change_credential(connection, next, &change.credential, None, next.updated_at)?;
     audit_log::append_with_history(connection, std::slice::from_ref(&change.history), change.audit.as_ref())?;
-    append_only::enqueue_events(connection, change.event.as_slice())?;
+    outbox::enqueue_events(connection, change.event.as_slice())?;
     Ok(TxOutcome::Commit(Changed::Done))
 }

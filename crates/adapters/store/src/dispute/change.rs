@@ -9,10 +9,10 @@ use dropin_store_runtime::sql::{Id, Instant};
 use dropin_store_runtime::worker_pool::TxOutcome;
 
 use super::given_answer;
+use super::rows::DisputeRow;
 use crate::payment::apply_order;
-use crate::rows::DisputeRow;
 use crate::schema::{dispute, dispute_position, purchase_order};
-use crate::{append_only, audit_log, ledger};
+use crate::{audit_log, ledger, outbox};
 
 pub(super) fn write(
     connection: &mut AnyConnection,
@@ -46,7 +46,7 @@ pub(super) fn write(
     }
     ledger::post(connection, &change.ledger)?;
     audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;
-    append_only::enqueue_events(connection, &change.events)?;
+    outbox::enqueue_events(connection, &change.events)?;
     Ok(TxOutcome::Commit(DisputeChanged::Done))
 }
 

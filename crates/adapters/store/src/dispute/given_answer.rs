@@ -13,7 +13,7 @@ use dropin_store_runtime::worker_pool::TxOutcome;
 use dropin_store_runtime::{on_each, statement};
 
 use super::ANSWERS;
-use crate::rows::AnswerRow;
+use super::rows::AnswerRow;
 use crate::schema::{dispute_answer, dispute_evidence};
 
 statement! {

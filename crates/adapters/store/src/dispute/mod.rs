@@ -3,6 +3,7 @@
 mod change;
 mod find;
 mod given_answer;
+mod rows;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -19,6 +20,8 @@ use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::schema::dispute_position;
 use crate::store::Store;
+
+pub(crate) use rows::DisputeRow;
 
 const TABLE: &str = "dispute";
 const ANSWERS: &str = "dispute_answer";

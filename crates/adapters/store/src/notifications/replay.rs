@@ -16,8 +16,8 @@ use dropin_store_runtime::wake;
 use dropin_store_runtime::{on_each, statement};
 
 use super::{ids, status};
+use crate::access::written;
 use crate::outbox::{NewStream, StreamColumns, StreamRow, lets_others_go};
-use crate::rows::written;
 use crate::schema::{outbox_discarded, outbox_event, outbox_parked, outbox_replay_rest};
 
 /// An event, with its sequence in its payment.
@@ -186,12 +186,7 @@ statement! {
 /// Whether the event waited for its next try, which is due at once now. One that waits for the one before goes on doing so.
 fn hurry(connection: &mut AnyConnection, endpoint: Id, placed: &PlacedEvent, now: Timestamp) -> Result<bool, Fault> {
     let (payment, sequence) = (placed.payment, placed.sequence);
-    let hurry = Hurry {
-        now: Instant(now),
-        endpoint,
-        payment,
-        sequence,
-    };
+    let hurry = Hurry { now: Instant(now), endpoint, payment, sequence };
     let hurried = 0 < on_each!(connection, inner => hurry.execute(inner))?;
     if hurried {
         wake::mark_enqueued();

@@ -13,7 +13,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
 use super::ids;
-use crate::rows::written;
+use crate::access::written;
 
 statement! {
     ReadStatus { events: String => Text, }

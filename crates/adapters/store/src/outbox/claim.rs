@@ -95,19 +95,10 @@ impl Claiming {
             Of::All { full, per_endpoint, limit } => {
                 let full: Vec<_> = full.iter().map(|id| Id(id.uuid())).collect();
                 let (per_endpoint, limit) = (i64::from(*per_endpoint), i64::from(*limit));
-                let claim = ClaimAll {
-                    now,
-                    full: &full,
-                    limit,
-                    turn: self.turn(),
-                    per_endpoint,
-                    lease_until,
-                };
+                let claim = ClaimAll { now, full: &full, limit, turn: self.turn(), per_endpoint, lease_until };
                 claim.load(connection)
             }
-            Of::One(endpoint) => {
-                ClaimOne { endpoint: &Id(endpoint.uuid()), now, lease_until }.load(connection)
-            }
+            Of::One(endpoint) => ClaimOne { endpoint: &Id(endpoint.uuid()), now, lease_until }.load(connection),
         }
         .in_table("outbox_stream")?;
         Ok(self.hand(rows))
@@ -121,9 +112,7 @@ impl Claiming {
                 let (per_endpoint, limit) = (i64::from(*per_endpoint), i64::from(*limit));
                 ChooseAll { now, full: &full, limit, turn: self.turn(), per_endpoint }.load(connection)
             }
-            Of::One(endpoint) => {
-                ChooseOne { endpoint: &Id(endpoint.uuid()), now }.load(connection)
-            }
+            Of::One(endpoint) => ChooseOne { endpoint: &Id(endpoint.uuid()), now }.load(connection),
         }
         .in_table("outbox_stream")?;
         if rows.is_empty() {

@@ -20,7 +20,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
 use super::finish::AttemptKey;
-use crate::rows::{retiring, written};
+use crate::access::{retiring, written};
 
 /// A stream under a lease.
 #[derive(Debug, Queryable)]

@@ -44,11 +44,7 @@ pub(super) fn of(connection: &mut AnyConnection, merchant: MerchantId) -> Result
 
 fn last_attempt(connection: &mut AnyConnection, endpoint: Id) -> Result<Option<LastAttempt>, Fault> {
     let look_at = i64::from(STATUS_COUNT_LIMIT);
-    let tried = Tried {
-        endpoint,
-        look_at,
-        streams: MAX_INSPECTED_STREAMS,
-    };
+    let tried = Tried { endpoint, look_at, streams: MAX_INSPECTED_STREAMS };
     let rows: Vec<(Instant, Option<i32>, Option<String>)> =
         on_each!(connection, inner => tried.load(inner)).in_table("outbox_attempt")?;
     // The newest is chosen here: a database that has to sort may think of going through all tries in the order of time instead.

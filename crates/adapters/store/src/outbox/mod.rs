@@ -3,6 +3,9 @@
 mod claim;
 mod delivery;
 mod endpoint_status;
+mod enqueue;
+mod enqueue_postgres;
+mod enqueue_sqlite;
 mod finish;
 mod overdue;
 mod parked;
@@ -21,6 +24,7 @@ use claim::Of;
 use delivery::Handed;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::TxOutcome;
+pub(crate) use enqueue::enqueue_events;
 use finish::Finished;
 pub(crate) use finish::Finishing;
 pub(crate) use stream::{NewStream, StreamColumns, StreamRow, lets_others_go};

@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::columns::ColumnsOf;
 use crate::rows::{OpRow, OrderRow, ProfileRow, RefundRow, SessionRow};
 use crate::schema::{checkout, purchase_order};
-use crate::{append_only, contract, rates};
+use crate::{contract, history, rates};
 
 const TABLE: &str = "purchase_order";
 
@@ -170,7 +170,7 @@ pub(super) fn order_details(
 ) -> Result<Option<OrderDetails>, Fault> {
     let Some(order) = order(connection, merchant, name)? else { return Ok(None) };
     let refunds = refunds(connection, order.id)?;
-    let history = append_only::order_history(connection, order.id)?;
+    let history = history::of_order(connection, order.id)?;
     // On PostgreSQL each statement sees a moment of its own. Whatever is added to an Order counts its revision up.
     let revision: i64 = purchase_order::table
         .find(Id(order.id.uuid()))

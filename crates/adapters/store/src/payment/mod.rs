@@ -2,10 +2,13 @@
 
 mod find;
 pub(crate) mod operation;
+mod operation_batch;
 mod order;
 mod prepare;
+mod prepare_batch;
 mod refund;
 mod settle;
+mod settle_batch;
 
 use async_trait::async_trait;
 use dropin_kernel::{MerchantId, OpId, OrderId, RefundId, Timestamp};
@@ -22,12 +25,11 @@ use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::session::apply_state;
 use crate::store::Store;
-use crate::{append_only, audit_log, idempotency};
+use crate::{audit_log, idempotency, outbox};
 
-pub(crate) use operation::tries;
 pub(crate) use order::apply as apply_order;
-pub(crate) use prepare::{EligiblePreparation, Preparation};
-pub(crate) use settle::{EligibleSettlement, Settling, next_awaited};
+pub(crate) use prepare::Preparation;
+pub(crate) use settle::Settling;
 
 #[async_trait]
 impl PaymentStore for Store {
@@ -170,6 +172,6 @@ fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<
         }
     }
     audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;
-    append_only::enqueue_events(connection, &change.events)?;
+    outbox::enqueue_events(connection, &change.events)?;
     Ok(TxOutcome::Commit(OrderChanged::Done))
 }

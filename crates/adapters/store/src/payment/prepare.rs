@@ -10,9 +10,9 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
-use super::{operation, order};
+use super::{operation, order, prepare_batch};
 use crate::session::{Reference, apply_state, take_checkout_reference};
-use crate::{audit_log, contract, idempotency, postgres, stash};
+use crate::{audit_log, contract, idempotency, stash};
 
 /// No two open transfers of a merchant have the same reference.
 const OPEN_TRANSFER: &str = "purchase_order_open_transfer_key";
@@ -232,7 +232,7 @@ impl Batchable for Preparation {
         if eligible.is_empty() {
             return Ok(all.iter().map(|_| None).collect());
         }
-        let mut prepared = postgres::prepare(connection, eligible)?;
+        let mut prepared = prepare_batch::prepare(connection, eligible)?;
         Ok((0..all.len()).map(|batch_index| prepared.remove(&batch_index).map(AuthorizationPrepared::Done)).collect())
     }
 }

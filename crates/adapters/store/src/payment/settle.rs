@@ -10,9 +10,9 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
-use super::{operation, order, refund};
+use super::{operation, order, refund, settle_batch};
 use crate::session::apply_state;
-use crate::{append_only, audit_log, contract, idempotency, ledger, postgres};
+use crate::{audit_log, contract, idempotency, ledger, outbox};
 
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
@@ -91,7 +91,7 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<TxO
     }
     ledger::post(connection, &settlement.ledger)?;
     audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
-    append_only::enqueue_events(connection, &settlement.events)?;
+    outbox::enqueue_events(connection, &settlement.events)?;
     match next_awaited(settlement) {
         Some(next) => idempotency::pass_key_on(connection, settlement.operation, next)?,
         None => idempotency::complete(connection, settlement.operation, settlement.answer.as_ref())?,
@@ -125,7 +125,7 @@ pub(super) fn take_back_refund(
     }
     ledger::post(connection, &settlement.ledger)?;
     audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
-    append_only::enqueue_events(connection, &settlement.events)?;
+    outbox::enqueue_events(connection, &settlement.events)?;
     Ok(TxOutcome::Commit(Settled::Done))
 }
 
@@ -148,7 +148,7 @@ impl Batchable for Settling {
         if eligible.is_empty() {
             return Ok(vec![None; all.len()]);
         }
-        let settled = postgres::settle(connection, eligible)?;
+        let settled = settle_batch::settle(connection, eligible)?;
         Ok((0..all.len()).map(|batch_index| settled.contains(&batch_index).then_some(Settled::Done)).collect())
     }
 }

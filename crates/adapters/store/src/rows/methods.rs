@@ -62,7 +62,7 @@ pub(crate) fn write(methods: &MerchantMethods) -> Result<Option<JsonDocument>, F
 }
 
 /// What a document says.
-pub(super) fn read(stored: Option<&JsonDocument>) -> Result<MerchantMethods, Fault> {
+pub(crate) fn read(stored: Option<&JsonDocument>) -> Result<MerchantMethods, Fault> {
     let mut methods = MerchantMethods::default();
     let Some(stored) = stored else { return Ok(methods) };
     let document: MethodsDocument = read_document(TABLE, stored)?;

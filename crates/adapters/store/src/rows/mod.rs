@@ -1,11 +1,9 @@
-//! Rows, and how the domain's values are made of them again: through the domain's own constructors, as strictly as from a request.
+//! Rows that several ports read, and how the domain's values are made of them again: through the domain's own constructors, as strictly as from a
+//! request.
 
-mod access;
 mod bank;
 mod billing;
-mod contract;
-mod dispute;
-mod methods;
+pub(crate) mod methods;
 mod operation;
 mod order;
 mod rates;
@@ -13,14 +11,7 @@ mod refund;
 mod session;
 mod terms;
 
-pub(crate) use access::{
-    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, permission_words,
-    retiring, revision_restored, revision_stored, routing_restored, routing_stored, written,
-};
 pub(crate) use billing::ProfileRow;
-pub(crate) use contract::ContractRow;
-pub(crate) use dispute::{AnswerRow, DisputeRow};
-pub(crate) use methods::write as methods_document;
 pub(crate) use operation::{OpRow, read_kind, read_state};
 pub(crate) use order::{OrderRow, bank_document};
 pub(crate) use rates::{OfferRow, OfferSetRow, RateDocument, RateSourceRow, RatesRow, TableDocument};
@@ -36,12 +27,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// A currency by its stored code.
-fn currency(table: &'static str, code: &str) -> Result<Currency, Fault> {
+pub(crate) fn currency(table: &'static str, code: &str) -> Result<Currency, Fault> {
     code.parse().map_err(|_unknown| corrupt(table, "the currency is not one that Dropin knows"))
 }
 
 /// An amount by its stored minor units.
-fn amount(table: &'static str, currency: Currency, minor: i64) -> Result<Amount, Fault> {
+pub(crate) fn amount(table: &'static str, currency: Currency, minor: i64) -> Result<Amount, Fault> {
     Amount::from_minor(currency, minor).map_err(|error| corrupt(table, format!("an amount {error}")))
 }
 
@@ -51,23 +42,23 @@ pub(crate) fn card_hash(table: &'static str, stored: Vec<u8>) -> Result<CardHash
 }
 
 /// A stored text that was checked when it came in.
-fn text(table: &'static str, what: &str, stored: &str) -> Result<Text, Fault> {
+pub(crate) fn text(table: &'static str, what: &str, stored: &str) -> Result<Text, Fault> {
     Text::restore(stored).ok_or_else(|| corrupt(table, format!("{what} is no text")))
 }
 
-fn missing(table: &'static str, what: &str) -> Fault {
+pub(crate) fn missing(table: &'static str, what: &str) -> Fault {
     corrupt(table, format!("{what} is missing or wrong"))
 }
 
 /// A document as it is stored.
-fn write_document<T: Serialize>(value: &T) -> Result<JsonDocument, Fault> {
+pub(crate) fn write_document<T: Serialize>(value: &T) -> Result<JsonDocument, Fault> {
     serde_json::to_string(value)
         .map(JsonDocument)
         .map_err(|error| Fault::Refused(format!("a document cannot be written: {error}")))
 }
 
 /// A stored document. Its parser's messages would repeat stored values, so only the place of the fault is told.
-fn read_document<T: DeserializeOwned>(table: &'static str, stored: &JsonDocument) -> Result<T, Fault> {
+pub(crate) fn read_document<T: DeserializeOwned>(table: &'static str, stored: &JsonDocument) -> Result<T, Fault> {
     serde_json::from_str(&stored.0).map_err(|error| {
         let kind = match error.classify() {
             serde_json::error::Category::Data => "does not fit",

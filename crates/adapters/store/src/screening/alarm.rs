@@ -5,7 +5,7 @@ use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
-use crate::append_only::enqueue_events;
+use crate::outbox::enqueue_events;
 
 statement! {
     /// Notes that an alarm that lasts was seen again.

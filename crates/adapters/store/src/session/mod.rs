@@ -1,3 +1,12 @@
+//! Sessions: each method of the port is one step.
+
+mod create;
+mod create_batch;
+mod create_sqlite;
+mod find;
+mod replace;
+mod replace_batch;
+
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
@@ -15,13 +24,14 @@ use dropin_store_runtime::worker_pool::TxOutcome;
 use dropin_store_runtime::{on_each, statement};
 use dropin_validation::BillingProfile;
 
-use crate::create::Creation;
-use crate::find::Search;
-use crate::replace::Replacement;
 use crate::rows::{OrderRow, ProfileRow, SessionRow, StateColumns};
 use crate::schema::{billing_profile, merchant_reference, purchase_order, session};
 use crate::store::Store;
-use crate::{append_only, audit_log, idempotency, rates};
+use crate::{audit_log, idempotency, outbox, rates};
+
+pub(crate) use create::Creation;
+pub(crate) use find::Search;
+pub(crate) use replace::Replacement;
 
 #[async_trait]
 impl SessionStore for Store {
@@ -67,7 +77,7 @@ impl SessionStore for Store {
             }
             let history = std::slice::from_ref(&change.history);
             audit_log::append_with_history(connection, history, change.audit.as_ref())?;
-            append_only::enqueue_events(connection, &change.events)?;
+            outbox::enqueue_events(connection, &change.events)?;
             Ok(TxOutcome::Commit(Changed::Done))
         })
         .await

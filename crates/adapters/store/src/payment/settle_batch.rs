@@ -12,10 +12,11 @@ use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, S
 use dropin_store_runtime::wake;
 use dropin_store_runtime::{rows, statement_about};
 
-use super::append_only::{AuditEntries, Steps, audit_row, step};
-use super::operation::{NewOperations, new_operation};
+use super::operation_batch::{NewOperations, new_operation};
+use super::settle::{EligibleSettlement, next_awaited};
+use crate::audit_log::{AuditEntries, audit_row};
+use crate::history::{Steps, step};
 use crate::ledger::{Postings, posting};
-use crate::payment::{EligibleSettlement, next_awaited};
 use crate::rows::{StateColumns, bank_document};
 
 rows! {

@@ -4,7 +4,7 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::statement;
 
-use crate::create::Creation;
+use super::Creation;
 
 statement! {
     InsertProfile<'a> {

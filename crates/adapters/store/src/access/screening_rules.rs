@@ -7,7 +7,7 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::Id;
 
-use crate::rows::{revision_restored, revision_stored};
+use super::rows::{revision_restored, revision_stored};
 use crate::schema::{merchant, merchant_screening_rules};
 
 /// The text with the revision that it has, from one statement.

@@ -7,8 +7,8 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{rows, statement_about};
 
-use super::append_only::{Steps, step};
-use crate::replace::Replacement;
+use super::Replacement;
+use crate::history::{Steps, step};
 
 rows! {
     /// A Session whose terms are replaced, with its billing profile where that is new, and the answer to keep where there is a key; `number` names it in

@@ -10,10 +10,10 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::Id;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
+use super::{Reference, check_revision, lock, replace_batch, take_reference};
 use crate::rows::{ProfileRow, TermsChange};
 use crate::schema::{billing_profile, session};
-use crate::session::{Reference, check_revision, lock, take_reference};
-use crate::{append_only, idempotency, postgres};
+use crate::{history, idempotency};
 
 /// A replacement, as it is stored.
 pub(crate) struct Replacement {
@@ -40,7 +40,7 @@ impl Replacement {
 
     /// Whether the batched statement can write it; anything else runs in a transaction of its own.
     pub(crate) fn is_batch_eligible(&self) -> bool {
-        let history = append_only::history_row(&self.replace.history);
+        let history = history::row(&self.replace.history);
         history.subject_kind == "SESSION"
             && history.subject_id == Id(self.next().id.uuid())
             && history.merchant_id == Id(self.next().merchant_id.uuid())
@@ -112,14 +112,14 @@ impl Work for Replacement {
         if reference == Reference::Foreign {
             return Ok(TxOutcome::Rollback(Replaced::DuplicateReference));
         }
-        append_only::append_history(connection, &self.replace.history)?;
+        history::append(connection, &self.replace.history)?;
         Ok(TxOutcome::Commit(Replaced::Done))
     }
 }
 
 impl Batchable for Replacement {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Replaced>>, Fault> {
-        let written = postgres::replace(connection, all)?;
+        let written = replace_batch::replace(connection, all)?;
         Ok((0..all.len()).map(|batch_index| written.contains(&batch_index).then_some(Replaced::Done)).collect())
     }
 }

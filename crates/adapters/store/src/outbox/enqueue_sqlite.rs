@@ -1,4 +1,4 @@
-//! What is appended, row by row: a statement that is prepared costs no round trip here.
+//! Events of a payment enqueued row by row: a statement that is prepared costs no round trip here.
 
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use diesel::{RunQueryDsl, SqliteConnection};
@@ -45,11 +45,7 @@ fn sequenced(body: &[u8], sequence: i64) -> Vec<u8> {
 }
 
 /// Appends events of one payment and merchant in their order, and queues them for every endpoint.
-pub(crate) fn enqueue_events(
-    connection: &mut SqliteConnection,
-    first: &NewEvent,
-    events: &[NewEvent],
-) -> Result<(), Fault> {
+pub(super) fn enqueue(connection: &mut SqliteConnection, first: &NewEvent, events: &[NewEvent]) -> Result<(), Fault> {
     let (payment, merchant) = (Id(first.payment_id.uuid()), Id(first.merchant_id.uuid()));
     let last: Option<i64> = LastSequence { payment: &payment }.get_result(connection)?;
     let so_far = last.unwrap_or(0);

@@ -6,8 +6,8 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::statement;
 
-use crate::append_only;
-use crate::create::Creation;
+use super::Creation;
+use crate::history;
 
 statement! {
     Insert<'a> {
@@ -58,7 +58,7 @@ pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result
         Some(kept) => keys.insert((kept.key_use.key.merchant_id, kept.key_use.key.digest)),
         None => true,
     });
-    let history: Vec<_> = all.iter().map(|one| append_only::history_row(&one.new.history)).collect();
+    let steps: Vec<_> = all.iter().map(|one| history::row(&one.new.history)).collect();
     let responses: Vec<_> = all.iter().map(|one| one.new.response.as_ref()).collect();
     let insert = Insert {
         ids: all.iter().map(|one| one.session.id).collect(),
@@ -77,10 +77,10 @@ pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result
         details: all.iter().map(|one| one.profile.as_ref().map(|profile| &profile.details)).collect(),
         profile_references: all.iter().map(|one| one.profile.as_ref()?.reference.as_deref()).collect(),
         profiles_created: all.iter().map(|one| one.profile.as_ref().map(|profile| profile.created_at)).collect(),
-        actor_kinds: history.iter().map(|step| step.actor_kind).collect(),
-        actor_names: history.iter().map(|step| step.actor_name).collect(),
-        steps: history.iter().map(|step| step.what).collect(),
-        happened: history.iter().map(|step| step.happened_at).collect(),
+        actor_kinds: steps.iter().map(|step| step.actor_kind).collect(),
+        actor_names: steps.iter().map(|step| step.actor_name).collect(),
+        steps: steps.iter().map(|step| step.what).collect(),
+        happened: steps.iter().map(|step| step.happened_at).collect(),
         digests: responses.iter().map(|kept| Some(kept.as_ref()?.key_use.key.digest.as_slice())).collect(),
         fingerprints: responses.iter().map(|kept| Some(kept.as_ref()?.key_use.fingerprint.as_slice())).collect(),
         statuses: responses.iter().map(|kept| Some(i32::from(kept.as_ref()?.answer.status))).collect(),

@@ -17,8 +17,8 @@ const MAX_COUNTED: i64 = 20_000;
 
 statement! {
     Orders<'a> { orders: &'a str => Text, }
-    postgres include_str!("order_activity.postgres.sql");
-    sqlite include_str!("order_activity.sqlite.sql");
+    postgres include_str!("orders.postgres.sql");
+    sqlite include_str!("orders.sqlite.sql");
     returns (SqlId, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt, BigInt);
 }
 
@@ -31,13 +31,12 @@ statement! {
     returns (SqlId, SqlId, BigInt);
 }
 
-const HELD: &str =
-    "SELECT id, merchant_id, revision FROM purchase_order WHERE under_review ORDER BY created_at DESC, id DESC LIMIT $1";
+const HELD: &str = "SELECT id, merchant_id, revision FROM purchase_order WHERE under_review ORDER BY created_at DESC, id DESC LIMIT $1";
 
 statement! {
     Notifications { since: Instant => SqlInstant, limit: i64 => BigInt, }
-    postgres include_str!("notification_activity.postgres.sql");
-    sqlite include_str!("notification_activity.sqlite.sql");
+    postgres include_str!("notifications.postgres.sql");
+    sqlite include_str!("notifications.sqlite.sql");
     returns (SqlId, SqlInstant, BigInt);
 }
 
@@ -128,8 +127,8 @@ mod tests {
     #[test]
     fn no_table_that_grows_is_read_whole() {
         let mut connection = query_plan::empty_database();
-        let orders = include_str!("order_activity.sqlite.sql");
-        let notifications = include_str!("notification_activity.sqlite.sql");
+        let orders = include_str!("orders.sqlite.sql");
+        let notifications = include_str!("notifications.sqlite.sql");
         for query in [orders, HELD, notifications, STEPS] {
             let plan = query_plan::of(&mut connection, query);
             let grows =

@@ -1,3 +1,8 @@
+//! Merchants with their API users and endpoints.
+
+mod rows;
+mod screening_rules;
+
 use std::collections::HashMap;
 
 use async_trait::async_trait;
@@ -17,13 +22,14 @@ use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::audit_log;
 use crate::processor_account;
-use crate::rows::{
-    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, methods_document,
-    permission_words, routing_restored, routing_stored,
-};
+use crate::rows::methods;
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
-use crate::screening_rules;
 use crate::store::Store;
+use rows::{
+    CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, permission_words,
+    routing_restored, routing_stored,
+};
+pub(crate) use rows::{retiring, written};
 
 #[async_trait]
 impl AccessStore for Store {
@@ -281,7 +287,7 @@ fn set_merchant(
         diesel::update(merchant::table.find(key)).set(merchant::screening.eq(on)).execute(connection)?;
     }
     if let Some(methods) = &settings.methods {
-        let document = merchant::methods.eq(methods_document(methods)?);
+        let document = merchant::methods.eq(methods::write(methods)?);
         diesel::update(merchant::table.find(key)).set(document).execute(connection)?;
     }
     if let Some(processors) = &settings.processors {

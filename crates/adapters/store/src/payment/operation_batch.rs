@@ -5,7 +5,7 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::rows;
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 
-use crate::payment::tries;
+use super::operation::tries;
 
 rows! {
     /// An operation to be written down; `number` says for whom.

@@ -6,7 +6,7 @@ use dropin_kernel::{ContractId, MerchantId, OrderId, Revision, SessionId, Timest
 use dropin_store_runtime::fault::{Fault, corrupt};
 use dropin_store_runtime::sql::{Id, Instant};
 
-use super::{currency, missing, text};
+use crate::rows::{currency, missing, text};
 use crate::schema::contract;
 
 const TABLE: &str = "contract";

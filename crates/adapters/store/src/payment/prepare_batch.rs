@@ -8,9 +8,10 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{rows, statement_about};
 
-use super::append_only::{AuditEntries, Steps, audit_row, step};
-use super::operation::{NewOperations, new_operation};
-use crate::payment::EligiblePreparation;
+use super::operation_batch::{NewOperations, new_operation};
+use super::prepare::EligiblePreparation;
+use crate::audit_log::{AuditEntries, audit_row};
+use crate::history::{Steps, step};
 use crate::rows::StateColumns;
 
 rows! {

@@ -4,7 +4,7 @@ use dropin_order::{Dispute, DisputeAnswer, DisputeAnswerKind, DisputeAnswerState
 use dropin_store_runtime::fault::{Fault, corrupt};
 use dropin_store_runtime::sql::{Id, Instant};
 
-use super::{amount, currency, missing};
+use crate::rows::{amount, currency, missing};
 use crate::schema::{dispute, dispute_answer};
 
 const TABLE: &str = "dispute";

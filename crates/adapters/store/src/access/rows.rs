@@ -12,7 +12,7 @@ use dropin_notification::{EventFilter, Schedule};
 use dropin_store_runtime::fault::{Fault, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument};
 
-use super::{currency, methods, missing};
+use crate::rows::{currency, methods, missing};
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]

@@ -1,7 +1,7 @@
 //! A Session with its billing profile and the Order it led to, found by its id.
 
 use diesel::prelude::*;
-use diesel::sql_types::Nullable;
+use diesel::sql_types::{Array, Nullable};
 use dropin_kernel::{MerchantId, SessionId};
 use dropin_ports::SessionWithOrder;
 use dropin_store_runtime::connection::AnyConnection;
@@ -11,7 +11,6 @@ use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 use dropin_store_runtime::{on_each, statement};
 
 use crate::columns::ColumnsOf;
-use crate::postgres;
 use crate::rows::{OrderRow, ProfileRow, SessionRow};
 
 /// A Session, its billing profile and its Order.
@@ -29,6 +28,12 @@ statement! {
 statement! {
     OfAnybody { id: Id => SqlId, }
     both include_str!("find_of_anybody.sql");
+    returns FoundColumns;
+}
+
+statement! {
+    Find<'a> { ids: &'a [Id] => Array<SqlId>, merchants: &'a [Option<Id>] => Array<Nullable<SqlId>>, }
+    postgres include_str!("find_batch.postgres.sql");
     returns FoundColumns;
 }
 
@@ -61,7 +66,7 @@ impl Work for Search {
 
 impl Batchable for Search {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
-        let found = postgres::find(connection, all)?;
+        let found = find_batch(connection, all)?;
         let answer = |search: &Self| {
             // The same statement may have found the Session for another merchant.
             let own = |found: &&Found| {
@@ -85,4 +90,11 @@ fn restore((row, profile, order): Found) -> Result<SessionWithOrder, Fault> {
         return Err(corrupt("session", "the Order of the attempt is missing"));
     }
     Ok(SessionWithOrder { session, order })
+}
+
+/// The Sessions that were found, in no order; a Session that is searched for twice may come twice.
+fn find_batch(connection: &mut PgConnection, all: &[&Search]) -> Result<Vec<Found>, Fault> {
+    let ids: Vec<_> = all.iter().map(|search| Id(search.id.uuid())).collect();
+    let merchants: Vec<_> = all.iter().map(|search| search.merchant.map(|merchant| Id(merchant.uuid()))).collect();
+    Find { ids: &ids, merchants: &merchants }.load(connection).in_table("session")
 }

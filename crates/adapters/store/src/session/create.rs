@@ -8,10 +8,10 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
+use super::{Reference, create_batch, create_sqlite, take_reference};
 use crate::rows::{ProfileRow, SessionRow};
 use crate::schema::{billing_profile, session};
-use crate::session::{Reference, take_reference};
-use crate::{append_only, idempotency, postgres, sqlite};
+use crate::{history, idempotency};
 
 /// A Session to insert, as it is stored.
 pub(crate) struct Creation {
@@ -39,7 +39,7 @@ impl Creation {
 
     /// Whether the batched statement can insert it; anything else runs in a transaction of its own.
     pub(crate) fn is_batch_eligible(&self) -> bool {
-        let history = append_only::history_row(&self.new.history);
+        let history = history::row(&self.new.history);
         self.new.session.state == SessionState::Created
             && self.new.session.attempts.failed() == 0
             && history.subject_kind == "SESSION"
@@ -71,16 +71,16 @@ impl Work for Creation {
                 }
                 diesel::insert_into(session::table).values(&self.session).execute(connection)?;
             }
-            AnyConnection::Sqlite(connection) => sqlite::insert(connection, self)?,
+            AnyConnection::Sqlite(connection) => create_sqlite::insert(connection, self)?,
         }
-        append_only::append_history(connection, &self.new.history)?;
+        history::append(connection, &self.new.history)?;
         Ok(TxOutcome::Commit(Inserted::Done))
     }
 }
 
 impl Batchable for Creation {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Inserted>>, Fault> {
-        let written = postgres::insert(connection, all)?;
+        let written = create_batch::insert(connection, all)?;
         Ok(all.iter().map(|one| written.contains(&one.session.id).then_some(Inserted::Done)).collect())
     }
 }

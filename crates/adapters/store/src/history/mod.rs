@@ -1,16 +1,18 @@
-//! Rows that are only ever appended: history, and the events in the outbox.
+//! The history of Sessions, Orders and contracts: rows that are only ever appended, in the transaction of their change.
+
+mod batch;
 
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use dropin_kernel::OrderId;
-use dropin_ports::{Actor, NewEvent, NewHistoryEntry, StoredHistoryEntry, Subject};
+use dropin_ports::{Actor, NewHistoryEntry, StoredHistoryEntry, Subject};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
-use dropin_store_runtime::wake;
 use dropin_store_runtime::{on_each, statement};
 
-use crate::{postgres, sqlite};
+use batch::append_batch;
+pub(crate) use batch::{Steps, step};
 
 /// One step as it is stored.
 pub(crate) struct HistoryRow<'a> {
@@ -45,8 +47,8 @@ statement! {
 }
 
 /// Appends one step to the history.
-pub(crate) fn append_history(connection: &mut AnyConnection, step: &NewHistoryEntry) -> Result<(), Fault> {
-    let row = history_row(step);
+pub(crate) fn append(connection: &mut AnyConnection, step: &NewHistoryEntry) -> Result<(), Fault> {
+    let row = row(step);
     let append = AppendHistory {
         merchant: row.merchant_id,
         subject_kind: row.subject_kind,
@@ -63,10 +65,10 @@ pub(crate) fn append_history(connection: &mut AnyConnection, step: &NewHistoryEn
 }
 
 /// Appends steps to the history, in their order.
-pub(crate) fn append_history_all(connection: &mut AnyConnection, steps: &[NewHistoryEntry]) -> Result<(), Fault> {
+pub(crate) fn append_all(connection: &mut AnyConnection, steps: &[NewHistoryEntry]) -> Result<(), Fault> {
     match connection {
-        AnyConnection::Postgres(connection) if 1 < steps.len() => postgres::append_history(connection, steps),
-        _ => steps.iter().try_for_each(|step| append_history(connection, step)),
+        AnyConnection::Postgres(connection) if 1 < steps.len() => append_batch(connection, steps),
+        _ => steps.iter().try_for_each(|step| append(connection, step)),
     }
 }
 
@@ -79,7 +81,7 @@ statement! {
 }
 
 /// The history of an Order, oldest step first.
-pub(crate) fn order_history(connection: &mut AnyConnection, order: OrderId) -> Result<Vec<StoredHistoryEntry>, Fault> {
+pub(crate) fn of_order(connection: &mut AnyConnection, order: OrderId) -> Result<Vec<StoredHistoryEntry>, Fault> {
     type Found = (String, Option<String>, String, Instant, Option<String>, String);
     let find = OfOrder { order: Id(order.uuid()) };
     let found: Vec<Found> = on_each!(connection, inner => find.load(inner)).in_table("history")?;
@@ -100,7 +102,7 @@ fn actor(kind: &str, name: Option<String>) -> Result<Actor, Fault> {
 }
 
 /// The row of one step.
-pub(crate) fn history_row(step: &NewHistoryEntry) -> HistoryRow<'_> {
+pub(crate) fn row(step: &NewHistoryEntry) -> HistoryRow<'_> {
     let (subject_kind, subject_id) = match step.subject {
         Subject::Session(id) => ("SESSION", id.uuid()),
         Subject::Order(id) => ("ORDER", id.uuid()),
@@ -123,25 +125,4 @@ pub(crate) fn history_row(step: &NewHistoryEntry) -> HistoryRow<'_> {
         state_after: step.after,
         happened_at: Instant(step.at),
     }
-}
-
-/// Appends events in their order and enqueues them for every endpoint of their merchant. The caller has changed, and so locked, the Session or
-/// Order of the payment in this transaction; the unique key stands behind that.
-pub(crate) fn enqueue_events(connection: &mut AnyConnection, events: &[NewEvent]) -> Result<(), Fault> {
-    for of_payment in
-        events.chunk_by(|one, next| (one.payment_id, one.merchant_id) == (next.payment_id, next.merchant_id))
-    {
-        let Some(first) = of_payment.first() else { continue };
-        let enqueued = match connection {
-            AnyConnection::Postgres(connection) => postgres::enqueue_events(connection, first, of_payment),
-            AnyConnection::Sqlite(connection) => sqlite::enqueue_events(connection, first, of_payment),
-        };
-        enqueued.map_err(|fault| {
-            // Another transaction appended at the same moment: the sequence has to be read again.
-            let taken = fault.breaks("outbox_event_pkey", "outbox_event.payment_id, outbox_event.sequence");
-            if taken { Fault::Retry } else { fault }
-        })?;
-        wake::mark_enqueued();
-    }
-    Ok(())
 }

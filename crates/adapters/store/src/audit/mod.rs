@@ -17,9 +17,10 @@ use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
-use crate::append_only;
+use crate::dispute::DisputeRow;
+use crate::history;
 use crate::ledger::{self, PostedRow};
-use crate::rows::{DisputeRow, OpRow, OrderRow, RefundRow};
+use crate::rows::{OpRow, OrderRow, RefundRow};
 use crate::schema::{
     checkout, contract_credential, discarded_credential, dispute, merchant, processor_op, purchase_order, refund,
 };
@@ -27,8 +28,8 @@ use crate::store::Store;
 
 statement! {
     Stuck { since: Instant => SqlInstant, }
-    postgres include_str!("stuck.postgres.sql");
-    sqlite include_str!("stuck.sqlite.sql");
+    postgres include_str!("count_stuck.postgres.sql");
+    sqlite include_str!("count_stuck.sqlite.sql");
     returns BigInt;
 }
 
@@ -128,7 +129,7 @@ fn file(connection: &mut AnyConnection, id: OrderId) -> Result<Option<OrderAudit
         .in_table("purchase_order")?;
     let Some(order) = order else { return Ok(None) };
     let records = records(key, order, &mut Belongings::load(connection, &[key])?)?;
-    let history = append_only::order_history(connection, id)?;
+    let history = history::of_order(connection, id)?;
     let document: Option<JsonDocument> = checkout::table
         .filter(checkout::order_id.eq(key))
         .select(checkout::document)
