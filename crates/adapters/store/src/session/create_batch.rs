@@ -1,45 +1,50 @@
 use std::collections::BTreeSet;
 
-use diesel::sql_types::{Array, BigInt, Binary, Integer, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
-use dropin_store_runtime::statement;
+use dropin_store_runtime::{rows, statement_about};
 
 use super::Creation;
 use crate::history;
 
-statement! {
-    Insert<'a> {
-        ids: Vec<Id> => Array<SqlId>,
-        merchants: Vec<Id> => Array<SqlId>,
-        references: Vec<&'a str> => Array<Text>,
-        revisions: Vec<i64> => Array<BigInt>,
-        states: Vec<&'a str> => Array<Text>,
-        currencies: Vec<&'a str> => Array<Text>,
-        totals: Vec<i64> => Array<BigInt>,
-        terms: Vec<&'a JsonDocument> => Array<SqlDocument>,
-        created: Vec<Instant> => Array<SqlInstant>,
-        updated: Vec<Instant> => Array<SqlInstant>,
-        expire: Vec<Instant> => Array<SqlInstant>,
-        attempts: Vec<i32> => Array<Integer>,
-        profiles: Vec<Id> => Array<SqlId>,
-        details: Vec<Option<&'a JsonDocument>> => Array<Nullable<SqlDocument>>,
-        profile_references: Vec<Option<&'a str>> => Array<Nullable<Text>>,
-        profiles_created: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
-        actor_kinds: Vec<&'a str> => Array<Text>,
-        actor_names: Vec<Option<&'a str>> => Array<Nullable<Text>>,
-        steps: Vec<&'a str> => Array<Text>,
-        happened: Vec<Instant> => Array<SqlInstant>,
-        digests: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
-        fingerprints: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
-        statuses: Vec<Option<i32>> => Array<Nullable<Integer>>,
-        etags: Vec<Option<&'a str>> => Array<Nullable<Text>>,
-        bodies: Vec<Option<&'a [u8]>> => Array<Nullable<Binary>>,
-        answered: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
-        until: Vec<Option<Instant>> => Array<Nullable<SqlInstant>>,
+rows! {
+    /// A Session, with its billing profile where that is new, its first step, and the key of its request with the response where there is one.
+    InputRows of InputRow<'a> {
+        id: Id => SqlId,
+        merchant_id: Id => SqlId,
+        reference: &'a str => Text,
+        revision: i64 => BigInt,
+        state: &'a str => Text,
+        currency: &'a str => Text,
+        total_minor: i64 => BigInt,
+        terms: &'a JsonDocument => SqlDocument,
+        created_at: Instant => SqlInstant,
+        updated_at: Instant => SqlInstant,
+        expires_at: Instant => SqlInstant,
+        attempts_allowed: i32 => Integer,
+        profile_id: Id => SqlId,
+        details: Option<&'a JsonDocument> => Nullable<SqlDocument>,
+        profile_reference: Option<&'a str> => Nullable<Text>,
+        profile_created_at: Option<Instant> => Nullable<SqlInstant>,
+        actor_kind: &'a str => Text,
+        actor_name: Option<&'a str> => Nullable<Text>,
+        what: &'a str => Text,
+        happened_at: Instant => SqlInstant,
+        digest: Option<&'a [u8]> => Nullable<Binary>,
+        fingerprint: Option<&'a [u8]> => Nullable<Binary>,
+        status: Option<i32> => Nullable<Integer>,
+        etag: Option<&'a str> => Nullable<Text>,
+        body: Option<&'a [u8]> => Nullable<Binary>,
+        answered_at: Option<Instant> => Nullable<SqlInstant>,
+        until: Option<Instant> => Nullable<SqlInstant>,
     }
-    postgres include_str!("create.postgres.sql");
+}
+
+statement_about! {
+    Insert { input_rows: InputRows, }
+    include_str!("create.postgres.sql");
     returns SqlId;
 }
 
@@ -58,37 +63,41 @@ pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result
         Some(kept) => keys.insert((kept.key_use.key.merchant_id, kept.key_use.key.digest)),
         None => true,
     });
-    let steps: Vec<_> = all.iter().map(|one| history::row(&one.new.history)).collect();
-    let responses: Vec<_> = all.iter().map(|one| one.new.response.as_ref()).collect();
-    let insert = Insert {
-        ids: all.iter().map(|one| one.session.id).collect(),
-        merchants: all.iter().map(|one| one.session.merchant_id).collect(),
-        references: all.iter().map(|one| one.reference()).collect(),
-        revisions: all.iter().map(|one| one.session.revision).collect(),
-        states: all.iter().map(|one| one.session.state.as_str()).collect(),
-        currencies: all.iter().map(|one| one.session.currency.as_str()).collect(),
-        totals: all.iter().map(|one| one.session.total_minor).collect(),
-        terms: all.iter().map(|one| &one.session.terms).collect(),
-        created: all.iter().map(|one| one.session.created_at).collect(),
-        updated: all.iter().map(|one| one.session.updated_at).collect(),
-        expire: all.iter().map(|one| one.session.expires_at).collect(),
-        attempts: all.iter().map(|one| one.session.attempts_allowed).collect(),
-        profiles: all.iter().map(|one| one.session.billing_profile_id).collect(),
-        details: all.iter().map(|one| one.profile.as_ref().map(|profile| &profile.details)).collect(),
-        profile_references: all.iter().map(|one| one.profile.as_ref()?.reference.as_deref()).collect(),
-        profiles_created: all.iter().map(|one| one.profile.as_ref().map(|profile| profile.created_at)).collect(),
-        actor_kinds: steps.iter().map(|step| step.actor_kind).collect(),
-        actor_names: steps.iter().map(|step| step.actor_name).collect(),
-        steps: steps.iter().map(|step| step.what).collect(),
-        happened: steps.iter().map(|step| step.happened_at).collect(),
-        digests: responses.iter().map(|kept| Some(kept.as_ref()?.key_use.key.digest.as_slice())).collect(),
-        fingerprints: responses.iter().map(|kept| Some(kept.as_ref()?.key_use.fingerprint.as_slice())).collect(),
-        statuses: responses.iter().map(|kept| Some(i32::from(kept.as_ref()?.answer.status))).collect(),
-        etags: responses.iter().map(|kept| kept.as_ref()?.answer.etag.as_deref()).collect(),
-        bodies: responses.iter().map(|kept| Some(kept.as_ref()?.answer.body.as_slice())).collect(),
-        answered: responses.iter().map(|kept| Some(Instant(kept.as_ref()?.key_use.at))).collect(),
-        until: responses.iter().map(|kept| Some(Instant(kept.as_ref()?.key_use.until))).collect(),
-    };
+    let insert = Insert { input_rows: all.into_iter().map(input_row).collect() };
     let written: Vec<Id> = insert.load(connection)?;
     Ok(written.into_iter().collect())
+}
+
+fn input_row(one: &Creation) -> InputRow<'_> {
+    let (session, profile, kept) = (&one.session, one.profile.as_ref(), one.new.response.as_ref());
+    let step = history::row(&one.new.history);
+    InputRow {
+        id: session.id,
+        merchant_id: session.merchant_id,
+        reference: one.reference(),
+        revision: session.revision,
+        state: session.state.as_str(),
+        currency: session.currency.as_str(),
+        total_minor: session.total_minor,
+        terms: &session.terms,
+        created_at: session.created_at,
+        updated_at: session.updated_at,
+        expires_at: session.expires_at,
+        attempts_allowed: session.attempts_allowed,
+        profile_id: session.billing_profile_id,
+        details: profile.map(|profile| &profile.details),
+        profile_reference: profile.and_then(|profile| profile.reference.as_deref()),
+        profile_created_at: profile.map(|profile| profile.created_at),
+        actor_kind: step.actor_kind,
+        actor_name: step.actor_name,
+        what: step.what,
+        happened_at: step.happened_at,
+        digest: kept.map(|kept| kept.key_use.key.digest.as_slice()),
+        fingerprint: kept.map(|kept| kept.key_use.fingerprint.as_slice()),
+        status: kept.map(|kept| i32::from(kept.answer.status)),
+        etag: kept.and_then(|kept| kept.answer.etag.as_deref()),
+        body: kept.map(|kept| kept.answer.body.as_slice()),
+        answered_at: kept.map(|kept| Instant(kept.key_use.at)),
+        until: kept.map(|kept| Instant(kept.key_use.until)),
+    }
 }
