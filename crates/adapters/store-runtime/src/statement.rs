@@ -340,9 +340,11 @@ mod tests {
 
     #[test]
     fn rows_have_the_columns_that_the_text_names() {
-        let pieces =
-            Pieces::<3>::cut("SELECT 1 FROM unnest($1::int[], $2::text[]) AS a (id, state ), unnest($3) AS b (\n c)", b'$');
-        pieces.with_rows(&[&["id", "state"], &["c"]]);
+        let pieces = Pieces::<3>::cut(
+            "SELECT 1 FROM unnest($1::int[], $2::text[]) AS a (id, state ), unnest($3) AS b (\n c)",
+            b'$',
+        );
+        assert_eq!(pieces.with_rows(&[&["id", "state"], &["c"]]).rest, ") AS b (\n c)");
         for other in [["state", "id"], ["id", "stat"], ["id", "state_of"]] {
             assert!(std::panic::catch_unwind(|| pieces.with_rows(&[&other, &["c"]])).is_err(), "{other:?}");
         }
