@@ -27,8 +27,9 @@ const DOCUMENT_TESTS: [&str; 5] = ["contributing", "documents", "generated", "gu
 pub(crate) const COMMAND_LINE_TEST: &str = "every_documented_command_line_is_understood";
 
 /// Files that are built into packages of other folders: how their paths begin and end, and which packages.
-const EMBEDDED: [(&str, &str, &[&str]); 4] = [
+const EMBEDDED: [(&str, &str, &[&str]); 5] = [
     ("migrations/", ".sql", &["dropin-store"]),
+    ("crates/adapters/store/src/outbox/enqueue_events.postgres.sql", "", &["xtask"]),
     ("docs/openapi/", "", &["session-api", "checkout-api", "stash-api"]),
     ("bins/", "/example.env", &["dropin-boot"]),
     ("bins/checkout-api/src/return_page.rs", "", &["dropin-browser"]),
