@@ -104,9 +104,11 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         targets: settings.webhook.policy(context.mode),
         by: Acting::system(),
     };
+    let payments = payments(context, processor.clone(), catalogue.into(), None).await;
+    let authorizations = payments.authorizations.clone();
     let deps = PanelDeps {
         operators: operators.clone(),
-        payments: payments(context, processor.clone(), catalogue.into(), None).await,
+        payments,
         contracts: context.contracts(),
         disputes: disputes(context, processor.clone(), secrets.clone()),
         processors: processor.all().map(|one| one.id.clone()).collect(),
@@ -140,6 +142,6 @@ pub async fn assemble_with(context: &Context, settings: AdminPanelArgs) -> Resul
         is_https: context.is_https,
     };
     let parts = Parts::new().with_master_key(secrets.id()).mount("", configure(deps)).register_metrics(processor);
-    let parts = parts.register_metrics(screening_rules);
+    let parts = parts.register_metrics(screening_rules).register_metrics(authorizations);
     Ok((parts, FirstOperator(operators)))
 }

@@ -157,10 +157,10 @@ fn form(number: &str) -> String {
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// What the program has of the machine's memory, in KiB.
+/// What the program has of the machine's memory, in KiB, without pages of files: how much of its own code was read by then is another matter.
 fn resident(program: &Program) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", program.0.id())).unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "9cc1331ceee056b1";
+pub(crate) const VERSION: &str = "f34754958a386607";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "b6566bce03cf",
-        sha384: "ikBCmt8YNjjUth1Os4d4U1qxq5RHwl+6muMdlGgJ61qcVytCdLL0efnI6CXz8G30",
+        fingerprint: "1cd20a53dedf",
+        sha384: "4LkSaGAJI0kFcAFLyGzkLD3oxozAtSFnFqYy2o/Sp/62kss4q/QAB+n//ZC+BWMw",
     },
     Asset {
         path: "frame.js",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "c19772eac45a",
-        sha384: "KENIw0gOCOsCQsS81LNNlbkHeISTtbZyst3cuPNOcpCpO7RqFzzrjTK6ngxf+QW1",
+        fingerprint: "79e9bae2b834",
+        sha384: "sSYt4eHdxwtK4az/nQxcJUX8biHhWGTl+wwakNs69FYkZ+SMu3PgV1YlTc07nuqA",
     },
     Asset {
         path: "frame.js.map",
@@ -128,8 +128,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "c48ee1358974",
-        sha384: "cWUwo3LMOjgEyQhG01eBbRI8LvIxfzkSmlLM3fc7OfgoTRMczOyQNyK9Nh8GazmM",
+        fingerprint: "a7f934f5807d",
+        sha384: "9DrpWh8LPZOfo4j+tDQVEK/GAtmxWibZSiPBa31QspJaxQX+Yds6J4CZzH+hGYMx",
     },
     Asset {
         path: "locales/ar.json",
@@ -479,8 +479,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "be3073879363",
-        sha384: "yQ5zgwI+KzHYsK/3++iXRr2H/opLLE74pkcSnv8YgGZq+KUkVq8n4S/TQcwsZca/",
+        fingerprint: "366999af542a",
+        sha384: "THno8fFwmPPStstx1mIuR3Zfb3/CAGZbH7YaZlkkejhhjJZoBafbJDi/An2JVqOG",
     },
     Asset {
         path: "outcomes/ar.json",

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::localstripe::{compared, proxied};
 use crate::stripe::KeyFile;
-use crate::{AUTHORIZED, PAID};
+use crate::{AUTHORIZED, PAID, come_to_rest};
 
 /// Within this after Stripe is back, everything is settled.
 const SETTLED: Duration = Duration::from_secs(60);
@@ -53,29 +53,24 @@ impl Deployment {
         (session, attempt)
     }
 
-    /// A browser repeats what was not answered, with the same attempt; how the Session stands at the end.
-    async fn rest(&self, session: &str, attempt: &Stashed) -> Value {
-        let shopper = self.world.shopper(session);
-        until("an answer", Duration::from_secs(30), async || {
-            shopper.try_submit(1, attempt).await.ok().filter(|answer| answer.status == 200)
-        })
-        .await;
-        until("rest", SETTLED, async || {
-            let state = self.world.merchant.session(session).await["State"].clone();
-            (state == "COMPLETED" || state == "CREATED").then_some(state)
-        })
-        .await
-    }
-
     /// Nothing is open, and our books fit localstripe's lists; what each of its intents took, in cents.
     async fn finish(self, within: Duration) -> Vec<i64> {
         let report = compared(&self.world, &pairs(&self.settings), within).await;
         assert_eq!(report["Clean"], true, "{report}");
-        let list = awc::Client::default().get(format!("{}/v1/payment_intents?limit=100", self.proxy.base()));
-        let list = list.bearer_auth(proxied::KEY).insert_header(("Stripe-Version", API_VERSION));
-        let listed: Value = list.send().await.unwrap().json().limit(1 << 20).await.unwrap();
-        let intents = listed["data"].as_array().unwrap();
-        assert!(intents.iter().all(|one| one["status"] != "requires_capture"), "nothing stays reserved: {listed}");
+        let mut intents: Vec<Value> = Vec::new();
+        loop {
+            let after = intents
+                .last()
+                .map_or_else(String::new, |one| format!("&starting_after={}", one["id"].as_str().unwrap()));
+            let list = awc::Client::default().get(format!("{}/v1/payment_intents?limit=100{after}", self.proxy.base()));
+            let list = list.bearer_auth(proxied::KEY).insert_header(("Stripe-Version", API_VERSION));
+            let listed: Value = list.send().await.unwrap().json().limit(1 << 20).await.unwrap();
+            intents.extend(listed["data"].as_array().unwrap().iter().cloned());
+            if listed["has_more"] != true {
+                break;
+            }
+        }
+        assert!(intents.iter().all(|one| one["status"] != "requires_capture"), "nothing stays reserved: {intents:?}");
         self.world.finish_at_another_processor().await;
         let taken = intents.iter().map(|one| one["amount_received"].as_i64().unwrap());
         taken.filter(|taken| 0 < *taken).collect()
@@ -120,12 +115,12 @@ async fn killed_around_a_confirmation_at_localstripe(topology: Topology) {
         process.kill();
     })
     .await;
-    // Nobody waits for the capture.
-    assert!(answers[..3].iter().all(Result::is_err), "the connections died with the process: {answers:?}");
+    // The first ones may have been told meanwhile that it takes longer; nobody waits for the capture.
+    assert!(answers[2].is_err(), "the connection died with the process: {answers:?}");
     deployment.world.programs.process_of("checkout-api").restart();
     deployment.world.programs.wait_until_ready().await;
     for ((session, attempt), (call, fault, expected)) in payments.iter().zip(&points) {
-        assert_eq!(deployment.rest(session, attempt).await, *expected, "{call} {fault:?}");
+        assert_eq!(come_to_rest(&deployment.world, session, attempt).await, *expected, "{call} {fault:?}");
     }
     for ((session, _), _) in payments.iter().zip(&points).filter(|(_, (_, _, end))| *end == "COMPLETED") {
         deployment.world.receiver.expect(session, &PAID).await;
@@ -191,7 +186,7 @@ async fn localstripe_is_away_under_load(topology: Topology) {
     let healed = Instant::now();
     let mut paid = 2;
     for (session, attempt) in &payments {
-        if deployment.rest(session, attempt).await == "COMPLETED" {
+        if come_to_rest(world, session, attempt).await == "COMPLETED" {
             world.receiver.expect(session, &PAID).await;
             paid += 1;
         }

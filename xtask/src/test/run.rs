@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use rustix::fs::StatVfsMountFlags;
+
 use super::changed::Scope;
 use super::guard::Guard;
 use crate::command::{judged, rendered, workspace_root};
@@ -41,7 +43,7 @@ impl Run {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).context(|| "read the clock".to_owned())?;
         let marker = format!("{}-{}", std::process::id(), now.as_millis());
         let mut guard = Guard::start(&marker)?;
-        let memory = memory_folder(&format!("dropin-{marker}"))?;
+        let memory = memory_folder(&format!("dropin-{marker}"));
         if let Some(folder) = &memory {
             guard.remove(folder)?;
         }
@@ -138,17 +140,20 @@ const MEMORY: &str = "/dev/shm";
 /// What must be free there, and of memory as a whole: PostgreSQL's log of writes alone grows to a gigabyte, and the browsers want their share.
 const MIN_FREE_MEMORY_BYTES: u64 = 6_000_000_000;
 
-/// Creates a folder in memory, if there is room. A test creates hundreds of files and removes them a second later: on a disk that was a fifth of the
+/// Creates a folder in memory, if there is room, and programs may run from there as document tests do. A test creates hundreds of files and removes them a second later: on a disk that was a fifth of the
 /// processor time of the end-to-end tests.
-fn memory_folder(name: &str) -> Outcome<Option<PathBuf>> {
-    let free = rustix::fs::statvfs(MEMORY).map_or(0, |disk| disk.f_bavail * disk.f_frsize);
+fn memory_folder(name: &str) -> Option<PathBuf> {
+    let disk = rustix::fs::statvfs(MEMORY).ok().filter(|disk| !disk.f_flag.contains(StatVfsMountFlags::NOEXEC))?;
     let memory = fs::read_to_string("/proc/meminfo").map_or(0, |text| available_bytes(&text));
-    if free.min(memory) < MIN_FREE_MEMORY_BYTES {
-        return Ok(None);
-    }
+    let bytes = (disk.f_bavail * disk.f_frsize).min(memory).min(left_to_container().unwrap_or(u64::MAX));
     let folder = Path::new(MEMORY).join(name);
-    fs::create_dir(&folder).context(|| format!("create {}", folder.display()))?;
-    Ok(Some(folder))
+    (MIN_FREE_MEMORY_BYTES <= bytes && fs::create_dir(&folder).is_ok()).then_some(folder)
+}
+
+/// What a container may still take, where it has a limit.
+fn left_to_container() -> Option<u64> {
+    let read = |name| fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok()?.trim().parse::<u64>().ok();
+    Some(read("max")?.saturating_sub(read("current")?))
 }
 
 /// What `/proc/meminfo` tells of the memory that can be had.

@@ -199,7 +199,7 @@ const REFUSING: &[&str] = &[
     "application/usecases/src/access/mod.rs",
     "application/usecases/src/contracts.rs",
     "application/usecases/src/wallet/setup.rs",
-    "domain/access/src/wallet.rs",
+    "domain/access/src/wallet/mod.rs",
     "application/usecases/src/disputes/mod.rs",
     "domain/access/src/merchant.rs",
     "domain/access/src/operator/money.rs",

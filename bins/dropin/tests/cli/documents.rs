@@ -41,7 +41,7 @@ const DELIVERY: [&str; 3] = ["delivery-", "endpoint-", "retry-"];
 /// The part of the deployment that tells of a metric, by the beginning of its name.
 const TELLERS: [(&str, &str); 15] = [
     ("dropin_audit_", "settler"),
-    ("dropin_authorizations_", "checkout-api, settler"),
+    ("dropin_authorizations_", "checkout-api, settler, admin-panel"),
     ("dropin_http_", "Every program"),
     ("dropin_clock_", "Every program"),
     ("dropin_processor_", "session-api, checkout-api, settler, admin-panel"),

@@ -31,6 +31,7 @@ impl<const BINDS: usize> Pieces<BINDS> {
             } else if byte == b'\'' {
                 is_quoted = !is_quoted;
             } else if is_quoted {
+                assert!(byte != sigil || !is_digit(bytes, at + 1), "what stands in quotes is no parameter");
             } else if byte == b'-' && begins(bytes, at, b"--") {
                 is_comment = true;
             } else if byte == sigil && is_digit(bytes, at + 1) {
@@ -46,6 +47,7 @@ impl<const BINDS: usize> Pieces<BINDS> {
                 continue;
             } else {
                 assert!(byte != b'?', "a parameter is written as $1");
+                assert!(byte != b';', "a text is one statement: SQLite would run the first alone");
             }
             at += 1;
         }
@@ -53,21 +55,62 @@ impl<const BINDS: usize> Pieces<BINDS> {
         Self { before, rest: slice(text, from, text.len()) }
     }
 
-    /// The same, where each group of parameters is followed by the names of its columns, as in `unnest($1, $2) AS alias (id, state)`.
+    /// The same, where each group of parameters is cast to the types of its columns and followed by their names, as in
+    /// `unnest($1::uuid[], $2::text[]) AS alias (id, state)`.
     ///
     /// # Panics
-    /// When the text names other columns.
+    /// When the text names other columns or other types.
     #[must_use]
-    pub const fn with_rows(self, groups: &[&[&str]]) -> Self {
+    pub const fn with_rows(self, groups: &[&[Column]]) -> Self {
         let (mut group, mut bound) = (0, 0);
         while group < groups.len() {
-            bound += groups[group].len();
-            let behind = if bound < BINDS { self.before[bound] } else { self.rest };
-            assert!(lists(behind.as_bytes(), groups[group]), "the text names other columns than the rows have");
+            let columns = groups[group];
+            let mut column = 0;
+            while column < columns.len() {
+                bound += 1;
+                let cast = array_of(columns[column].1);
+                assert!(
+                    begins(self.behind(bound).as_bytes(), 0, cast.as_bytes()),
+                    "a parameter is cast to another type"
+                );
+                column += 1;
+            }
+            assert!(lists(self.behind(bound).as_bytes(), columns), "the text names other columns than the rows have");
             group += 1;
         }
         self
     }
+
+    const fn behind(&self, bound: usize) -> &'static str {
+        if bound < BINDS { self.before[bound] } else { self.rest }
+    }
+}
+
+/// The name of a column of rows, and how diesel calls its type.
+pub type Column = (&'static str, &'static str);
+
+/// How PostgreSQL is told of an array of that type.
+const fn array_of(sql: &str) -> &'static str {
+    const TYPES: [Column; 8] = [
+        ("BigInt", "::bigint[]"),
+        ("Integer", "::integer[]"),
+        ("Text", "::text[]"),
+        ("Bool", "::boolean[]"),
+        ("Binary", "::bytea[]"),
+        ("SqlId", "::uuid[]"),
+        ("SqlInstant", "::timestamptz[]"),
+        ("SqlDocument", "::jsonb[]"),
+    ];
+    let from = if begins(sql.as_bytes(), 0, b"Nullable<") { "Nullable<".len() } else { 0 };
+    let name = slice(sql, from, if 0 < from { sql.len() - 1 } else { sql.len() }).as_bytes();
+    let mut at = 0;
+    while at < TYPES.len() {
+        if TYPES[at].0.len() == name.len() && begins(name, 0, TYPES[at].0.as_bytes()) {
+            return TYPES[at].1;
+        }
+        at += 1;
+    }
+    panic!("nobody has said how PostgreSQL calls this type")
 }
 
 /// The text of a statement as SQLite numbers parameters: `?1` for `$1`, of the same length.
@@ -141,25 +184,25 @@ const fn begins(bytes: &[u8], from: usize, with: &[u8]) -> bool {
 }
 
 /// Whether the first parentheses of a text hold these names.
-const fn lists(text: &[u8], names: &[&str]) -> bool {
+const fn lists(text: &[u8], columns: &[Column]) -> bool {
     let (mut at, mut name) = (0, 0);
     while at < text.len() && text[at] != b'(' {
         at += 1;
     }
-    while name < names.len() {
+    while name < columns.len() {
         at += 1;
         while at < text.len() && text[at].is_ascii_whitespace() {
             at += 1;
         }
-        if !begins(text, at, names[name].as_bytes()) {
+        if !begins(text, at, columns[name].0.as_bytes()) {
             return false;
         }
-        at += names[name].len();
+        at += columns[name].0.len();
         name += 1;
         while at < text.len() && text[at].is_ascii_whitespace() {
             at += 1;
         }
-        if !begins(text, at, if name == names.len() { b")" } else { b"," }) {
+        if !begins(text, at, if name == columns.len() { b")" } else { b"," }) {
             return false;
         }
     }
@@ -260,8 +303,8 @@ macro_rules! rows {
         }
 
         impl $rows<'_> {
-            /// The names of its columns.
-            pub(crate) const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),*];
+            /// Its columns.
+            pub(crate) const COLUMNS: &'static [$crate::statement::Column] = &[$((stringify!($field), stringify!($sql))),*];
 
             /// Binds each column, behind the piece that stands before it.
             pub(crate) fn bind<'b>(
@@ -328,7 +371,9 @@ mod tests {
         assert!(std::panic::catch_unwind(|| Pieces::<2>::cut(text, b'$')).is_err(), "out of order");
         assert!(std::panic::catch_unwind(|| Pieces::<3>::cut(swapped, b'$')).is_err(), "a field too many");
         assert!(std::panic::catch_unwind(|| Pieces::<1>::cut(swapped, b'$')).is_err(), "a field too few");
-        assert!(std::panic::catch_unwind(|| Pieces::<0>::cut("SELECT ?", b'$')).is_err(), "another form");
+        for refused in ["SELECT ?", "SELECT '$1'", "DELETE FROM a; DELETE FROM b"] {
+            assert!(std::panic::catch_unwind(|| Pieces::<0>::cut(refused, b'$')).is_err(), "{refused}");
+        }
     }
 
     #[test]
@@ -341,12 +386,13 @@ mod tests {
     #[test]
     fn rows_have_the_columns_that_the_text_names() {
         let pieces = Pieces::<3>::cut(
-            "SELECT 1 FROM unnest($1::int[], $2::text[]) AS a (id, state ), unnest($3) AS b (\n c)",
+            "SELECT 1 FROM unnest($1::bigint[], $2::text[]) AS a (id, state ), unnest($3::uuid[]) AS b (\n c)",
             b'$',
         );
-        assert_eq!(pieces.with_rows(&[&["id", "state"], &["c"]]).rest, ") AS b (\n c)");
-        for other in [["state", "id"], ["id", "stat"], ["id", "state_of"]] {
-            assert!(std::panic::catch_unwind(|| pieces.with_rows(&[&other, &["c"]])).is_err(), "{other:?}");
+        let (id, state, c) = (("id", "BigInt"), ("state", "Nullable<Text>"), ("c", "SqlId"));
+        assert_eq!(pieces.with_rows(&[&[id, state], &[c]]).rest, "::uuid[]) AS b (\n c)");
+        for other in [[state, id], [id, ("stat", "Text")], [id, ("state_of", "Text")], [("id", "Integer"), state]] {
+            assert!(std::panic::catch_unwind(|| pieces.with_rows(&[&other, &[c]])).is_err(), "{other:?}");
         }
     }
 }

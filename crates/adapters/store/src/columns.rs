@@ -46,7 +46,11 @@ mod tests {
             };
         }
         let texts = texts(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+        let receiver = "endpoint.url, endpoint.secret, endpoint.previous_secret, endpoint.previous_until, endpoint.removed_at IS NOT NULL, \
+            endpoint.event_types, endpoint.retry, (SELECT sandbox FROM merchant WHERE merchant.id = endpoint.merchant_id), e.event_id, e.merchant_id, \
+            e.event_type, e.body, e.happened_at";
         for (expected, least) in [
+            (receiver.to_owned(), 7),
             (selected!(purchase_order, OrderRow), 8),
             (selected!(session, SessionRow), 5),
             (selected!(billing_profile, ProfileRow), 5),
@@ -63,6 +67,19 @@ mod tests {
                 }
             }
             assert!(least <= count, "{count} texts name {beginning}");
+        }
+    }
+
+    #[test]
+    fn what_is_counted_as_over_is_what_is_deleted() {
+        let condition = |text: &'static str| text.split_once("AND EXISTS").unwrap().1.split([';']).next().unwrap();
+        let counted = condition(include_str!("notifications/find_over_events.postgres.sql"));
+        for text in [
+            include_str!("notifications/find_over_events.sqlite.sql"),
+            include_str!("notifications/delete_events.postgres.sql"),
+            include_str!("notifications/delete_events.sqlite.sql"),
+        ] {
+            assert_eq!(condition(text).split("RETURNING").next().unwrap().trim_end(), counted.trim_end());
         }
     }
 }

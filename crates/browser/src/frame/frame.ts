@@ -175,7 +175,12 @@ function start(given: Pick<Frame, "base" | "offer" | "link" | "strings" | "addre
     // Nothing is paid whose amount does not stand there.
     if (isShown) {
       await drawn();
-      write();
+      try {
+        write();
+      } catch {
+        // A browser whose Intl refuses the language: the amount stands in digits already.
+        form.button.disabled = !form.total.hidden;
+      }
     }
     (await part)?.begin(frame, isPressed);
   };

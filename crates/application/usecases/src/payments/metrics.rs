@@ -1,7 +1,7 @@
 //! How authorizations end, counted by processor, method and reason: the approval rate is read from it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -52,13 +52,20 @@ impl AuthorizationMetrics {
 impl MetricSource for AuthorizationMetrics {
     async fn collect_metrics(&self) -> Result<Vec<Metric>, String> {
         let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        let samples = ended.iter().map(|((processor, method, outcome), count)| MetricSample {
+        let outcomes =
+            || std::iter::once(OpState::Approved.as_str()).chain(DeclineReason::ALL.map(DeclineReason::as_str));
+        let pairs: BTreeSet<_> = ended.keys().map(|(processor, method, _)| (processor, method)).collect();
+        // Zeros, too: of a method that is declined alone the approvals are none, and not unknown.
+        let samples = pairs
+            .into_iter()
+            .flat_map(|(processor, method)| outcomes().map(move |outcome| (processor, method, outcome)));
+        let samples = samples.map(|(processor, method, outcome)| MetricSample {
             labels: vec![
                 ("processor", Cow::Owned(processor.clone())),
                 ("method", Cow::Owned(method.clone())),
-                ("outcome", (*outcome).into()),
+                ("outcome", outcome.into()),
             ],
-            value: *count,
+            value: ended.get(&(processor.clone(), method.clone(), outcome)).copied().unwrap_or(0),
         });
         Ok(vec![Metric::counters(
             "dropin_authorizations_total",
