@@ -108,10 +108,8 @@ impl Run {
         self.guard.finish()?;
         let wanted = Wanted { marker: Some(self.marker.clone()), groups: BTreeSet::new() };
         let mut left: Vec<String> = wanted.alive_after_grace().iter().map(ToString::to_string).collect();
-        if let Some(server) = &self.server {
-            if answers(&server.url) {
-                left.push(format!("the throw-away PostgreSQL still answers at {}", server.url));
-            }
+        if let Some(server) = self.server.as_ref().filter(|server| answers(&server.url)) {
+            left.push(format!("the throw-away PostgreSQL still answers at {}", server.url));
         }
         let folders = self.memory.iter().chain(self.server.iter().map(|server| &server.folder));
         left.extend(folders.filter(|folder| folder.exists()).map(|folder| format!("the folder {}", folder.display())));

@@ -1,5 +1,6 @@
 //! How authorizations end, in numbers: each once, whoever writes it down.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dropin_order::{DeclineReason, OpKind};
@@ -9,7 +10,7 @@ use crate::script;
 use crate::world::{World, usd};
 
 impl World {
-    /// The metric's lines, as `method outcome count`.
+    /// The metric's lines, as `method outcome count`, but for zeros: of a method that was paid by, each other outcome has one.
     async fn ended(&self) -> Vec<String> {
         let metrics = self.payments.authorizations.collect_metrics().await.unwrap();
         let [metric] = &metrics[..] else { panic!("{metrics:?}") };
@@ -19,7 +20,9 @@ impl World {
             assert_eq!(labels, ["processor", "method", "outcome"]);
             format!("{} {} {}", sample.labels[1].1, sample.labels[2].1, sample.value)
         };
-        metric.samples().iter().map(shown).collect()
+        let methods: BTreeSet<_> = metric.samples().iter().map(|sample| &sample.labels[1].1).collect();
+        assert_eq!(metric.samples().len(), methods.len() * (1 + DeclineReason::ALL.len()));
+        metric.samples().iter().filter(|sample| 0 < sample.value).map(shown).collect()
     }
 }
 
