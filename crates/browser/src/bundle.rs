@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "f34754958a386607";
+pub(crate) const VERSION: &str = "1822b1ef865e5599";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -110,8 +110,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.html"),
         brotli: None,
         gzip: None,
-        fingerprint: "1cd20a53dedf",
-        sha384: "4LkSaGAJI0kFcAFLyGzkLD3oxozAtSFnFqYy2o/Sp/62kss4q/QAB+n//ZC+BWMw",
+        fingerprint: "c21777674bb9",
+        sha384: "MQSHxGeHA3GDTQ/arDgBnSoS3elWc9Od2utRd2DM52wjLlBZNMVB8rbQ12i0COob",
     },
     Asset {
         path: "frame.js",
@@ -119,8 +119,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js"),
         brotli: Some(include_bytes!("../dist/frame.js.br")),
         gzip: Some(include_bytes!("../dist/frame.js.gz")),
-        fingerprint: "79e9bae2b834",
-        sha384: "sSYt4eHdxwtK4az/nQxcJUX8biHhWGTl+wwakNs69FYkZ+SMu3PgV1YlTc07nuqA",
+        fingerprint: "c50785d8b876",
+        sha384: "RfXdO/cgBQ3jzag1X194mnSXPk7d3SY6qC/o+rP8BZr/nFhUnqeVdNejYtlsvZaQ",
     },
     Asset {
         path: "frame.js.map",
@@ -128,8 +128,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "a7f934f5807d",
-        sha384: "9DrpWh8LPZOfo4j+tDQVEK/GAtmxWibZSiPBa31QspJaxQX+Yds6J4CZzH+hGYMx",
+        fingerprint: "a0a5dfddc353",
+        sha384: "j2RKJx2Vvj6wpLTOqsEFR+DYZTAL2pTspHYlY0qYAu72g9t3BZO1nv2KS6eCyovP",
     },
     Asset {
         path: "locales/ar.json",
@@ -479,8 +479,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "366999af542a",
-        sha384: "THno8fFwmPPStstx1mIuR3Zfb3/CAGZbH7YaZlkkejhhjJZoBafbJDi/An2JVqOG",
+        fingerprint: "9a2ee22f20de",
+        sha384: "gswrzU7dvhVBx9pdIWpRpiS5+gmLyi3E5uWBZj44iGTpa47PdqZRhvxnO9isTQv8",
     },
     Asset {
         path: "outcomes/ar.json",

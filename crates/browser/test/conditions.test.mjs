@@ -54,6 +54,21 @@ test("where each answer takes a third of a second, a shopper who is quick pays o
   await context.close();
 });
 
+test("where the browser's Intl refuses the language, the page is told at once that there is no form", async () => {
+  const context = await world.browser.newContext();
+  await context.addInitScript(() => {
+    Intl.NumberFormat = class {
+      constructor() {
+        throw new RangeError("Incorrect locale information provided");
+      }
+    };
+  });
+  const shop = await openShop({ session: world.mock.session(), context, wait: false });
+  await endPanel(shop, "fail");
+  assert.deepEqual((await shop.ends()).map((end) => end.slice(0, 2)), [["failure", "FRAME_UNAVAILABLE"]]);
+  await context.close();
+});
+
 test("a tab that slept for an hour tells that the Session has expired as soon as it is looked at", async () => {
   const context = await world.browser.newContext();
   await context.clock.install();

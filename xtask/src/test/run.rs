@@ -150,8 +150,10 @@ fn memory_folder(name: &str) -> Option<PathBuf> {
 
 /// What a container may still take, where it has a limit.
 fn left_to_container() -> Option<u64> {
-    let read = |name| fs::read_to_string(format!("/sys/fs/cgroup/memory.{name}")).ok()?.trim().parse::<u64>().ok();
-    Some(read("max")?.saturating_sub(read("current")?))
+    let read = |name| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
+    // As the second version of control groups calls them, and the first.
+    let names = [("memory.max", "memory.current"), ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")];
+    names.into_iter().find_map(|(most, taken)| Some(read(most)?.saturating_sub(read(taken)?)))
 }
 
 /// What `/proc/meminfo` tells of the memory that can be had.

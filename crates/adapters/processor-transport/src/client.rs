@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 use crate::bulkhead::Permit;
 use crate::config::ProcessorConfig;
 use crate::guard::Guard;
+use crate::health::CallKind;
 
 const CONNECT_DEADLINE: Duration = Duration::from_secs(3);
 /// How long an idle connection is kept: less than servers keep theirs, so that a call rarely meets one that was just closed.
@@ -98,6 +99,7 @@ impl HttpReply {
 
 /// A call on its way.
 pub(crate) struct Job {
+    pub(crate) asked: CallKind,
     pub(crate) call: Call,
     pub(crate) reply: oneshot::Sender<HttpReply>,
     /// When nobody waits for the answer any more.
@@ -115,7 +117,7 @@ pub(crate) fn run(
 ) {
     System::new().block_on(async move {
         let caller = Rc::new(Caller { client: client(&config), config, probe, guard });
-        while let Some(Job { call, reply, until, permit }) = inbox.recv().await {
+        while let Some(Job { asked, call, reply, until, permit }) = inbox.recv().await {
             let caller = Rc::clone(&caller);
             spawn(async move {
                 if until <= Instant::now() {
@@ -124,7 +126,11 @@ pub(crate) fn run(
                     drop(reply.send(HttpReply::NotSent("nobody waits for the answer any more".to_owned())));
                     return;
                 }
+                let begun = Instant::now();
                 let answer = caller.send(call, until).await;
+                if !matches!(answer, HttpReply::NotSent(_)) {
+                    caller.guard.took(asked, begun.elapsed());
+                }
                 if let HttpReply::Answer { status, .. } = &answer {
                     caller.guard.key.answered(*status);
                 }
@@ -265,7 +271,7 @@ mod tests {
             let (reply, answer) = oneshot::channel();
             let body = Zeroizing::new(b"{}".to_vec());
             let call = Call::post("/v1/captures".to_owned(), Some("key".to_owned()), "application/json", body);
-            assert!(calls.send(Job { call, reply, until, permit }).is_ok());
+            assert!(calls.send(Job { asked: CallKind::Status, call, reply, until, permit }).is_ok());
             answer.await.unwrap()
         };
         assert!(matches!(ask(Instant::now()).await, HttpReply::NotSent(_)));

@@ -123,17 +123,14 @@ impl Transport {
         let patience = until.saturating_duration_since(Instant::now()) / 2;
         let permit = self.guard.enter(asked, merchant, patience).await?;
         let (reply, answer) = oneshot::channel();
-        let begun = Instant::now();
-        if self.calls.send(Job { call, reply, until, permit }).is_err() {
+        if self.calls.send(Job { asked, call, reply, until, permit }).is_err() {
             return Ok(HttpReply::NotSent("the processor client has stopped".to_owned()));
         }
-        let reply = match timeout_at(until + GRACE, answer).await {
+        Ok(match timeout_at(until + GRACE, answer).await {
             Ok(Ok(reply)) => reply,
             Ok(Err(_dropped)) => HttpReply::Unclear("the processor client dropped the call".to_owned()),
             Err(_late) => HttpReply::Unclear("the processor client did not answer in time".to_owned()),
-        };
-        self.guard.took(asked, begun.elapsed());
-        Ok(reply)
+        })
     }
 
     /// Counts how what was asked ended, in one of the words of [`health`].

@@ -69,17 +69,4 @@ mod tests {
             assert!(least <= count, "{count} texts name {beginning}");
         }
     }
-
-    #[test]
-    fn what_is_counted_as_over_is_what_is_deleted() {
-        let condition = |text: &'static str| text.split_once("AND EXISTS").unwrap().1.split([';']).next().unwrap();
-        let counted = condition(include_str!("notifications/find_over_events.postgres.sql"));
-        for text in [
-            include_str!("notifications/find_over_events.sqlite.sql"),
-            include_str!("notifications/delete_events.postgres.sql"),
-            include_str!("notifications/delete_events.sqlite.sql"),
-        ] {
-            assert_eq!(condition(text).split("RETURNING").next().unwrap().trim_end(), counted.trim_end());
-        }
-    }
 }

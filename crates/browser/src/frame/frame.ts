@@ -175,12 +175,7 @@ function start(given: Pick<Frame, "base" | "offer" | "link" | "strings" | "addre
     // Nothing is paid whose amount does not stand there.
     if (isShown) {
       await drawn();
-      try {
-        write();
-      } catch {
-        // A browser whose Intl refuses the language: the amount stands in digits already.
-        form.button.disabled = !form.total.hidden;
-      }
+      write();
     }
     (await part)?.begin(frame, isPressed);
   };
@@ -194,7 +189,8 @@ function start(given: Pick<Frame, "base" | "offer" | "link" | "strings" | "addre
     heard: (message) => {
       frame.said.push(message);
       if (message.type === "submit") frame.submitted();
-      if (message.type === "select" && !isBegun) void begin();
+      // A browser whose Intl refuses the language: nothing is paid whose amount cannot be said.
+      if (message.type === "select" && !isBegun) begin().catch(() => link.fail("FRAME_UNAVAILABLE", "", "", ""));
     },
   };
   form.element.addEventListener("submit", (event) => {

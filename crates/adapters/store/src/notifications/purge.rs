@@ -166,3 +166,19 @@ fn lock(connection: &mut AnyConnection, events: Vec<Id>) -> Result<Vec<Id>, Faul
 fn counted(rows: usize) -> Result<u32, Fault> {
     u32::try_from(rows).map_err(|_beyond| corrupt("outbox_event", "more rows than can be counted"))
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_counted_as_over_is_what_is_deleted() {
+        let condition = |text: &'static str| text.split_once("AND EXISTS").unwrap().1.split([';']).next().unwrap();
+        let counted = condition(include_str!("find_over_events.postgres.sql"));
+        for text in [
+            include_str!("find_over_events.sqlite.sql"),
+            include_str!("delete_events.postgres.sql"),
+            include_str!("delete_events.sqlite.sql"),
+        ] {
+            assert_eq!(condition(text).split("RETURNING").next().unwrap().trim_end(), counted.trim_end());
+        }
+    }
+}

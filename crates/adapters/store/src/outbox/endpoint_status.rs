@@ -10,7 +10,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
 statement! {
-    ReadStatus { waiting_most: i64 => BigInt, parked_most: i64 => BigInt, merchant: Id => SqlId, }
+    ReadStatus { most: i64 => BigInt, merchant: Id => SqlId, }
     both include_str!("endpoint_status.sql");
     returns (SqlId, BigInt, Nullable<SqlInstant>, BigInt);
 }
@@ -26,7 +26,7 @@ const MAX_INSPECTED_STREAMS: i64 = 100;
 
 pub(super) fn of(connection: &mut AnyConnection, merchant: MerchantId) -> Result<Vec<EndpointStatus>, Fault> {
     let most = i64::from(STATUS_COUNT_LIMIT);
-    let read = ReadStatus { waiting_most: most, parked_most: most, merchant: Id(merchant.uuid()) };
+    let read = ReadStatus { most, merchant: Id(merchant.uuid()) };
     let rows: Vec<(Id, i64, Option<Instant>, i64)> =
         on_each!(connection, inner => read.load(inner)).in_table("outbox_stream")?;
     let number = |count: i64| u32::try_from(count).map_err(|_beyond| corrupt("outbox_stream", "a count"));

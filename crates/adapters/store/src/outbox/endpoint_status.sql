@@ -1,9 +1,8 @@
 -- The endpoints with what waits for each, since when it is due, and what is parked: each found by its index, and
 -- counted so far only.
 --
--- $1 waiting_most: so far what waits is counted
--- $2 parked_most: so far what is parked is counted
--- $3 merchant
+-- $1 most: so far what waits and what is parked is counted
+-- $2 merchant
 
 SELECT ep.id, (
     SELECT count(*)
@@ -25,5 +24,5 @@ SELECT ep.id, (
             LIMIT 1
         )
     ) AS first
-), (SELECT count(*) FROM (SELECT 1 FROM outbox_parked AS p WHERE p.endpoint_id = ep.id LIMIT $2) AS parked)
-FROM endpoint AS ep WHERE ep.merchant_id = $3 AND ep.removed_at IS NULL ORDER BY ep.id;
+), (SELECT count(*) FROM (SELECT 1 FROM outbox_parked AS p WHERE p.endpoint_id = ep.id LIMIT $1) AS parked)
+FROM endpoint AS ep WHERE ep.merchant_id = $2 AND ep.removed_at IS NULL ORDER BY ep.id;

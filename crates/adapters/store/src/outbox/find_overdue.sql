@@ -1,5 +1,5 @@
 -- The next notifications of streams of one endpoint that are due, under nobody's lease, and wait for too long. A
--- replay waits since it was due, whenever its event was event: what comes behind another of its payment since its
+-- replay waits since it was due, whenever its event happened: what comes behind another of its payment since its
 -- turn came.
 --
 -- The events themselves are looked at only where they may be older than their stream is due: the first one of a

@@ -7,7 +7,7 @@ use dropin_kernel::uuid::Uuid;
 use dropin_kernel::{MerchantId, OrderId};
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
-use dropin_store_runtime::statement;
+use dropin_store_runtime::{rows, statement, statement_about};
 
 use super::rows::{
     Changes, CountRow, CountRows, CountedTry, CounterHash, Found, Shopper, ShopperKey, TryRow, TryState, Wanted,
@@ -85,14 +85,19 @@ statement! {
         FROM unnest($1::uuid[], $2::text[]) AS input_row (order_id, state) WHERE payment_try.order_id = input_row.order_id";
 }
 
-statement! {
-    PutShoppers<'a> {
-        merchants: Vec<Id> => Array<SqlId>,
-        hashes: Vec<&'a [u8]> => Array<Binary>,
-        first: Vec<Instant> => Array<SqlInstant>,
-        seen: Vec<Instant> => Array<SqlInstant>,
+rows! {
+    /// Shoppers who have paid.
+    PaidRows of PaidRow<'a> {
+        merchant_id: Id => SqlId,
+        hash: &'a [u8] => Binary,
+        first_paid_at: Instant => SqlInstant,
+        seen_at: Instant => SqlInstant,
     }
-    postgres include_str!("put_shoppers.postgres.sql");
+}
+
+statement_about! {
+    PutShoppers { shoppers: PaidRows, }
+    include_str!("put_shoppers.postgres.sql");
 }
 
 statement! {
@@ -217,13 +222,13 @@ impl CountRows for PgConnection {
     }
 
     fn put_shoppers(&mut self, shoppers: &BTreeMap<ShopperKey, Shopper>) -> Result<(), Fault> {
-        let put = PutShoppers {
-            merchants: shoppers.keys().map(|(merchant, _)| Id(merchant.uuid())).collect(),
-            hashes: shoppers.keys().map(|(_, hash)| hash.0.as_slice()).collect(),
-            first: shoppers.values().map(|shopper| Instant(shopper.first_paid_at)).collect(),
-            seen: shoppers.values().map(|shopper| Instant(shopper.seen_at)).collect(),
-        };
-        put.execute(self)?;
+        let shoppers = shoppers.iter().map(|((merchant, hash), shopper)| PaidRow {
+            merchant_id: Id(merchant.uuid()),
+            hash: hash.0.as_slice(),
+            first_paid_at: Instant(shopper.first_paid_at),
+            seen_at: Instant(shopper.seen_at),
+        });
+        PutShoppers { shoppers: shoppers.collect() }.execute(self)?;
         Ok(())
     }
 

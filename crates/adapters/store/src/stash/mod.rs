@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, BigInt, Binary, Bool, Nullable, Text};
+use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use dropin_card::StashedKind;
 use dropin_kernel::{MerchantId, Timestamp};
 use dropin_ports::{
@@ -40,19 +40,24 @@ statement! {
             created_at = excluded.created_at, expires_at = excluded.expires_at";
 }
 
-statement! {
-    PutSome<'a> {
-        merchants: Vec<Id> => Array<SqlId>,
-        stash_ids: Vec<&'a str> => Array<Text>,
-        fingerprints: Vec<&'a str> => Array<Text>,
-        key_ids: Vec<&'a str> => Array<Text>,
-        ciphertexts: Vec<&'a [u8]> => Array<Binary>,
-        schemes: Vec<Option<&'static str>> => Array<Nullable<Text>>,
-        usable: Vec<bool> => Array<Bool>,
-        created: Vec<Instant> => Array<SqlInstant>,
-        expire: Vec<Instant> => Array<SqlInstant>,
+rows! {
+    /// Entries that are put.
+    Entries of Entry<'a> {
+        merchant_id: Id => SqlId,
+        stash_id: &'a str => Text,
+        fingerprint: &'a str => Text,
+        key_id: &'a str => Text,
+        ciphertext: &'a [u8] => Binary,
+        scheme: Option<&'static str> => Nullable<Text>,
+        usable: bool => Bool,
+        created_at: Instant => SqlInstant,
+        expires_at: Instant => SqlInstant,
     }
-    postgres include_str!("put_batch.postgres.sql");
+}
+
+statement_about! {
+    PutSome { entries: Entries, }
+    include_str!("put_batch.postgres.sql");
 }
 
 statement! {
@@ -106,19 +111,18 @@ impl Batchable for Put {
         indexes.sort_by_key(|at| key(*at));
         // A row can be put once by a statement: who comes later with the same key is done alone, after it.
         indexes.dedup_by_key(|at| key(*at));
-        let some: Vec<_> = indexes.iter().map(|at| &all[*at].0).collect();
-        let put = PutSome {
-            merchants: some.iter().map(|one| Id(one.key.merchant_id.uuid())).collect(),
-            stash_ids: some.iter().map(|one| one.key.stash_id.as_str()).collect(),
-            fingerprints: some.iter().map(|one| one.key.fingerprint.as_str()).collect(),
-            key_ids: some.iter().map(|one| one.sealed.key_id.as_str()).collect(),
-            ciphertexts: some.iter().map(|one| one.sealed.bytes.as_slice()).collect(),
-            schemes: some.iter().map(|one| one.summary.kind.method_id()).collect(),
-            usable: some.iter().map(|one| one.summary.usable).collect(),
-            created: some.iter().map(|one| Instant(one.created_at)).collect(),
-            expire: some.iter().map(|one| Instant(one.expires_at)).collect(),
-        };
-        put.execute(connection)?;
+        let entries = indexes.iter().map(|at| &all[*at].0).map(|one| Entry {
+            merchant_id: Id(one.key.merchant_id.uuid()),
+            stash_id: &one.key.stash_id,
+            fingerprint: &one.key.fingerprint,
+            key_id: &one.sealed.key_id,
+            ciphertext: &one.sealed.bytes,
+            scheme: one.summary.kind.method_id(),
+            usable: one.summary.usable,
+            created_at: Instant(one.created_at),
+            expires_at: Instant(one.expires_at),
+        });
+        PutSome { entries: entries.collect() }.execute(connection)?;
         let mut answers = vec![None; all.len()];
         indexes.iter().for_each(|at| answers[*at] = Some(()));
         Ok(answers)

@@ -96,7 +96,7 @@ const BOUNDS: [Duration; 14] = [
     Duration::from_secs(72 * 60 * 60),
 ];
 
-/// Times, none counted yet.
+/// How long notifications took until they were acknowledged.
 #[derive(Debug)]
 struct AcknowledgedTimes(DurationCounts);
 

@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 use dropin_kernel::ProcessorId;
 use dropin_ports::DisputesUnavailable;
 
-/// Most reasons of one processor that are remembered; another one is logged at level DEBUG alone.
+/// Most reasons of one processor that are remembered; another one takes the place of the oldest, if that was logged a minute ago.
 const MAX_REASONS: usize = 8;
+/// Within this, reasons that are all new are logged at level DEBUG alone.
+const CROWDED_FOR: Duration = Duration::from_mins(1);
 /// How long a reason that was logged is logged at level DEBUG alone.
 const REPEAT_AFTER: Duration = Duration::from_hours(1);
 
@@ -30,7 +32,19 @@ impl UnreadableLists {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let reasons = all.entry(processor.clone()).or_default();
         reasons.retain(|_, logged| now.saturating_duration_since(*logged) < REPEAT_AFTER);
-        reasons.len() < MAX_REASONS && !reasons.contains_key(why) && reasons.insert(why.to_owned(), now).is_none()
+        if reasons.contains_key(why) {
+            return false;
+        }
+        if MAX_REASONS <= reasons.len() {
+            let oldest = reasons.iter().min_by_key(|(_, logged)| **logged).map(|(why, logged)| (why.clone(), *logged));
+            match oldest {
+                Some((oldest, logged)) if CROWDED_FOR <= now.saturating_duration_since(logged) => {
+                    reasons.remove(&oldest)
+                }
+                _ => return false,
+            };
+        }
+        reasons.insert(why.to_owned(), now).is_none()
     }
 
     /// Logs that a list is read again, where it was not.
@@ -69,6 +83,8 @@ mod tests {
         assert_eq!([is_new(&bank, "HTTP 404"), is_new(&other, "HTTP 404")], [false, true]);
         let told = (0..100).filter(|number| is_new(&other, &number.to_string())).count();
         assert_eq!(told, MAX_REASONS - 1);
+        assert!(!lists.is_new(&other, "a key without the right", now), "too many at once");
+        assert!(lists.is_new(&other, "a key without the right", now + CROWDED_FOR), "one is made room for");
         assert!(lists.is_new(&other, "HTTP 404", now + REPEAT_AFTER), "an hour later it is said again");
     }
 }

@@ -15,7 +15,7 @@ const MAIN: &str = "main";
 /// Processor, method, and how it ended.
 type Key = (String, String, &'static str);
 
-/// What a process counts of the authorizations whose outcome it wrote down. Each is counted once in a deployment, by the process that wrote it. An account of
+/// What a process counts of the authorizations whose outcome it wrote down. Each is counted at most once in a deployment, by the process that wrote it. An account of
 /// a merchant's own counts as the processor that it is at, so that there are no more numbers than processors, methods and reasons.
 #[derive(Debug, Default)]
 pub struct AuthorizationMetrics {
