@@ -72,12 +72,36 @@ fn quoted(text: &str) -> BTreeSet<String> {
     text.split('\'').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
+/// A function that judges a row: `CASE WHEN condition THEN 'name of the guard'` for each guard.
+struct Guards {
+    table: String,
+    source: String,
+}
+
+impl Guards {
+    /// Each guard's name, and what a row does that breaks it.
+    fn each(&self) -> Vec<(&str, &str)> {
+        let cases = self.source.split_once("CASE").unwrap().1.split_once("END;").unwrap().0;
+        let split = |case| {
+            let (condition, name) = str::rsplit_once(case, "THEN").unwrap();
+            (name.trim().trim_matches('\''), condition)
+        };
+        cases.split("WHEN ").skip(1).map(split).collect()
+    }
+
+    fn condition_of(&self, constraint: &str) -> Option<String> {
+        self.each().into_iter().find(|(name, _)| *name == constraint).map(|(_, condition)| condition.to_owned())
+    }
+}
+
 impl Both {
     /// The list in a CHECK of that name, from each catalogue.
     fn lists(&self, constraint: &str) -> [BTreeSet<String>; 2] {
         let postgres = self.postgres.values(&format!(
             "SELECT pg_get_constraintdef(oid) AS value FROM pg_constraint WHERE conname = '{constraint}' AND contype = 'c'"
         ));
+        let postgres: Vec<_> =
+            postgres.into_iter().chain(self.guards().into_iter().filter_map(|guard| guard.condition_of(constraint))).collect();
         assert_eq!(postgres.len(), 1, "{constraint} on PostgreSQL");
         let tables = self.sqlite.values(&format!(
             "SELECT sql AS value FROM sqlite_master WHERE sql LIKE '%CONSTRAINT {constraint} %' OR sql LIKE '%CONSTRAINT {constraint}\n%'"
@@ -87,6 +111,17 @@ impl Both {
         // The list is the second pair of parentheses: CHECK (column IN ('A', 'B')).
         let list = rest.split_once("))").unwrap().0;
         [quoted(&postgres[0]), quoted(list)]
+    }
+
+    /// The functions that judge the rows of one table each, on PostgreSQL.
+    fn guards(&self) -> Vec<Guards> {
+        let functions = "SELECT substr(proname, 14) || ':' || prosrc AS value FROM pg_proc
+             WHERE proname LIKE 'dropin\\_check\\_%' ORDER BY proname";
+        let named = |text: String| {
+            let (table, source) = text.split_once(':').unwrap();
+            Guards { table: table.to_owned(), source: source.to_owned() }
+        };
+        self.postgres.values(functions).into_iter().map(named).collect()
     }
 
     fn assert_list<'a>(&self, constraint: &str, domain: impl IntoIterator<Item = &'a str>) {
@@ -225,7 +260,7 @@ fn every_constraint_of_postgres_has_a_name_on_sqlite_too() {
     // NOT NULL and the triggers that judge at the end are told apart by kind; everything else by its name.
     let names = both.postgres.values(
         "SELECT conname::text AS value FROM pg_constraint WHERE connamespace = 'public'::regnamespace
-         AND contype IN ('c', 'f', 'p', 'u') AND conname NOT LIKE '%diesel%'
+         AND contype IN ('c', 'f', 'p', 'u') AND conname NOT LIKE '%diesel%' AND conname NOT LIKE '%\\_guards'
          AND conrelid NOT IN ('ledger_transaction'::regclass, 'ledger_entry'::regclass)",
     );
     let tables = both.sqlite.values("SELECT sql AS value FROM sqlite_master WHERE sql IS NOT NULL").join("\n");
@@ -253,5 +288,29 @@ fn statements_run_as_they_stand_in_their_files() {
         file.is_explained();
         let explained = both.sqlite.execute(&format!("EXPLAIN {}", file.text));
         assert!(explained.is_ok(), "{}: {explained:?}", file.path.display());
+    }
+}
+
+/// On PostgreSQL a function judges the rows of a table that every payment writes, see migration `one_check`.
+#[test]
+fn a_table_judged_by_a_function_has_every_guard_that_it_has_on_sqlite() {
+    let both = both();
+    let guards = both.guards();
+    let tables: Vec<_> = guards.iter().map(|guards| guards.table.as_str()).collect();
+    assert_eq!(tables, ["history", "processor_op", "purchase_order", "session"]);
+    for one in &guards {
+        let judged: BTreeSet<_> = one.each().into_iter().map(|(name, _)| name.to_owned()).collect();
+        let table = &one.table;
+        let query = format!("SELECT sql AS value FROM sqlite_master WHERE type = 'table' AND name = '{table}'");
+        let table_sql = both.sqlite.values(&query).remove(0);
+        let named = table_sql.split("CONSTRAINT ").skip(1).filter_map(|rest| {
+            let (name, kind) = rest.split_once(char::is_whitespace)?;
+            kind.trim_start().starts_with("CHECK").then(|| name.to_owned())
+        });
+        assert_eq!(judged, named.collect::<BTreeSet<_>>(), "{table}");
+        let calls = format!(
+            "SELECT conname::text AS value FROM pg_constraint WHERE conrelid = '{table}'::regclass AND contype = 'c'"
+        );
+        assert_eq!(both.postgres.values(&calls), [format!("{table}_guards")]);
     }
 }
