@@ -4,6 +4,7 @@ pub(crate) mod graph;
 mod names;
 mod packages;
 mod rules;
+mod test_modules;
 pub(crate) mod workspace;
 
 use crate::command::workspace_root;
@@ -19,6 +20,7 @@ pub(crate) fn check() -> Outcome<()> {
     for (package, closure) in packages.iter().zip(&closures) {
         violations.extend(rules::check_closure(&table, &packages, package, closure));
         violations.extend(packages::check_package(&root, package)?);
+        violations.extend(test_modules::check_test_modules(&root.join(&package.folder).join("tests"))?);
     }
     violations.extend(rules::check_owners(&table, &packages));
     violations.extend(rules::check_table(&table, &packages, &closures));

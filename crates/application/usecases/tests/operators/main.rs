@@ -1,8 +1,0 @@
-//! Operators of the admin panel over the real store and keys, with a clock that the test moves.
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
-
-mod acceptance;
-mod managing;
-mod money;
-mod signing_in;
-mod world;
