@@ -225,8 +225,12 @@ impl Store {
     pub(crate) async fn is_behind_sharing_pooler(&self) -> Result<bool, StoreError> {
         let Target::Postgres(address) = self.target() else { return Ok(false) };
         let address = address.clone();
-        // On a thread of the store, which may block.
-        let found = self.read(move |_connection| Ok(pooler::shares_connections(&address))).await?;
+        // On a thread of the store, which may block, and whose connection saves another one.
+        let compare = move |connection: &mut AnyConnection| match connection {
+            AnyConnection::Postgres(own) => Ok(pooler::shares_connections(own, &address)?),
+            AnyConnection::Sqlite(_) => Ok(Ok(false)),
+        };
+        let found = self.read(compare).await?;
         found.map_err(|_why| StoreError::Unavailable("cannot connect".to_owned()))
     }
 

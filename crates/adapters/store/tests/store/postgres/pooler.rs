@@ -115,7 +115,7 @@ fn start(url: &str, servers: usize, by_statement: bool) -> String {
 async fn a_pooler_that_shares_connections_between_transactions_is_refused() {
     let (database, direct) = migrated();
     assert_eq!(direct.check_start().await, Ok(Ok(())), "no pooler");
-    for (servers, by_statement) in [(1, false), (2, false), (1, true)] {
+    for (servers, by_statement) in [(1, false), (2, false), (3, false), (1, true)] {
         let url = start(&database.url(), servers, by_statement);
         let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
         assert_eq!(store.check_start().await, Ok(Err(StartRefused::Pooler)), "{servers} {by_statement}");
