@@ -6,7 +6,6 @@ use dropin_boot::SystemClock;
 use dropin_order::Account;
 use dropin_ports::{AuditStore, Clock, DisputeStore};
 use dropin_processor_stripe::API_VERSION;
-use dropin_store::{Role, Store, StoreConfig};
 use dropin_tests::{Paid, Topology, World, until};
 use serde_json::{Value, json};
 
@@ -49,14 +48,10 @@ impl Deployment {
     }
 }
 
-fn store(world: &World) -> Store {
-    Store::open(StoreConfig::new(world.database_url(), Role::Tool)).expect("the deployment's database")
-}
-
 /// What the ledger has in the accounts of disputes, in cents.
 async fn ledger(world: &World, paid: &Paid) -> [i64; 2] {
     let order = paid.order["OrderId"].as_str().unwrap().parse().unwrap();
-    let trail = store(world).find_audit_trail(order).await.unwrap().unwrap();
+    let trail = crate::open_store(world).find_audit_trail(order).await.unwrap().unwrap();
     [Account::Disputed, Account::ChargedBack].map(|account| {
         let found = trail.records.balances.iter().filter(|balance| balance.account == account);
         found.map(|balance| balance.minor).sum()
@@ -111,7 +106,7 @@ async fn disputes_of_an_own_account_in_a_stand_in_by_every_program_on_postgresql
 
 /// Has the settler look at a dispute in an hour, and not before. A look that is under way sets the time once more.
 async fn postpone_look(world: &World, dispute: &Value) {
-    let (store, id) = (store(world), dispute["DisputeId"].as_str().unwrap().parse().unwrap());
+    let (store, id) = (crate::open_store(world), dispute["DisputeId"].as_str().unwrap().parse().unwrap());
     let in_an_hour = SystemClock.now().plus(Duration::from_secs(3_600));
     store.look_again(id, in_an_hour).await.unwrap();
     // Of two disputes that are taken up after that, the second one's round began when a look that was under way had ended.

@@ -9,7 +9,6 @@ use dropin_boot::SystemClock;
 use dropin_kernel::{ContractId, MerchantId};
 use dropin_keyring::CredentialKeys;
 use dropin_ports::{Clock, ContractStore, CredentialVault, KeyringError, SealedCredential, StoredCredential};
-use dropin_store::{Role, Store, StoreConfig};
 use dropin_tests::{Response, Topology, World, cards, until};
 use serde_json::{Value, json};
 
@@ -108,7 +107,7 @@ fn has(copy: &[u8], bytes: &[u8]) -> bool {
 
 /// What is sealed of a contract's stored credential.
 async fn sealed_credential(world: &World, contract: &str) -> SealedCredential {
-    let store = Store::open(StoreConfig::new(world.database_url(), Role::Tool)).expect("the deployment's database");
+    let store = crate::open_store(world);
     store.find_credential(contract.parse().unwrap()).await.unwrap().expect("a stored credential")
 }
 

@@ -48,6 +48,7 @@ mod wallet;
 
 use std::time::Duration;
 
+use dropin_store::{Role, Store, StoreConfig};
 use dropin_tests::until;
 
 /// What a Session with AutoCapture that is paid sends.
@@ -56,6 +57,11 @@ const PAID: [&str; 3] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED", "ORDER_PROCESS
 const AUTHORIZED: [&str; 2] = ["SESSION_COMPLETED", "ORDER_AUTHORIZED"];
 /// What the processor does for a Session of 29.90 that is paid.
 const CHARGED: [(&str, &str, &str); 2] = [("AUTHORIZE", "APPROVED", "29.90"), ("CAPTURE", "APPROVED", "29.90")];
+
+/// The deployment's database, for what no program shows.
+fn open_store(world: &dropin_tests::World) -> Store {
+    Store::open(StoreConfig::new(world.database_url(), Role::Tool)).expect("the deployment's database")
+}
 
 /// The answer has this status and the code of an Error object.
 #[track_caller]

@@ -8,7 +8,7 @@ use dropin_catalogue::Catalogue;
 use dropin_kernel::Timestamp;
 use dropin_ports::{AttemptResult, Clock, DeliveryResult, OutboxStore, Processor};
 use dropin_processor_http::{HttpProcessor, ProcessorConfig};
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_tests::World;
 use dropin_usecases::access::KnownMerchants;
 use dropin_usecases::payments::{PROCESSOR_DEADLINE, Payments, Timing};
@@ -42,7 +42,7 @@ impl Settler {
         ahead: Duration,
         wrap: impl FnOnce(HttpProcessor) -> Arc<dyn Processor>,
     ) -> Self {
-        let store = Store::open(StoreConfig::new(world.database_url(), Role::Tool)).expect("the deployment's database");
+        let store = crate::open_store(world);
         let config = ProcessorConfig::new(&world.processor, world.programs.processor_key(), PROCESSOR_DEADLINE);
         let processor = HttpProcessor::start(config.expect("the processor's address")).expect("a thread");
         let (clock, ids) = (Arc::new(Ahead(ahead)), Arc::new(SystemIds));
