@@ -1,5 +1,5 @@
 // `npm run every [-- ENGINE...]`: axe in every language, those of tests included, in both schemes and in every state, in Chromium, Firefox and WebKit.
-// Too long for CI. `cargo xtask browser --all` runs it.
+// Too long for CI. `cargo xtask browser` runs it.
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
