@@ -97,8 +97,10 @@ impl Both {
         let postgres = self.postgres.values(&format!(
             "SELECT pg_get_constraintdef(oid) AS value FROM pg_constraint WHERE conname = '{constraint}' AND contype = 'c'"
         ));
-        let postgres: Vec<_> =
-            postgres.into_iter().chain(self.guards().into_iter().filter_map(|guard| guard.condition_of(constraint))).collect();
+        let postgres: Vec<_> = postgres
+            .into_iter()
+            .chain(self.guards().into_iter().filter_map(|guard| guard.condition_of(constraint)))
+            .collect();
         assert_eq!(postgres.len(), 1, "{constraint} on PostgreSQL");
         let tables = self.sqlite.values(&format!(
             "SELECT sql AS value FROM sqlite_master WHERE sql LIKE '%CONSTRAINT {constraint} %' OR sql LIKE '%CONSTRAINT {constraint}\n%'"
