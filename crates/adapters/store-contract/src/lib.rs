@@ -3,11 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "cases are tests: what is not there fails them")]
 
 pub mod cases;
+mod contract_steps;
 mod harness;
 mod steps;
 mod values;
 
 pub use cases::velocity::any_decision;
+pub use contract_steps::{charged, charging, contract_event, new_contract, opening, sealed, stored};
 pub use harness::{Harness, Raw, approval};
 pub use steps::{checkout, checkout_approval};
 pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_key, new_merchant, replacement};
@@ -255,6 +257,9 @@ macro_rules! all_cases {
                 a_contract_is_due_when_its_card_ends
                 what_a_session_opens_is_not_found_before_it_is_open
                 the_database_refuses_what_the_domain_does
+            }
+            contracts_at_once {
+                each_contract_is_changed_whole_or_not_at_all
             }
             sealed {
                 sealed_values_of_every_kind_are_listed_in_pages

@@ -13,6 +13,7 @@ pub mod batches;
 pub mod checkout;
 pub mod checkouts_at_once;
 pub mod contract;
+pub mod contracts_at_once;
 pub mod damage;
 pub mod discarding;
 pub mod dispute;

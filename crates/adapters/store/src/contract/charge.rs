@@ -62,23 +62,41 @@ pub(crate) fn settle(
     Ok(true)
 }
 
+/// What is written of a charge that the issuer was asked for, or may have been.
+pub(super) struct ConcludedColumns {
+    pub(super) result: &'static str,
+    pub(super) category: Option<&'static str>,
+    pub(super) asked_wait_micros: Option<i64>,
+}
+
+impl ConcludedColumns {
+    /// `None` for one that was surely never asked: its try is deleted.
+    pub(super) fn new(outcome: ChargeOutcome) -> Option<Self> {
+        let ChargeOutcome::Tried(result) = outcome else { return None };
+        let (result, decline) = match result {
+            TryResult::Unknown => ("UNKNOWN", None),
+            TryResult::Approved => ("APPROVED", None),
+            TryResult::Declined(decline) => ("DECLINED", Some(decline)),
+        };
+        let wait = decline.and_then(|decline| decline.asked_wait);
+        Some(Self {
+            result,
+            category: decline.map(|decline| decline.category.as_str()),
+            asked_wait_micros: wait.map(|wait| i64::try_from(wait.as_micros()).unwrap_or(i64::MAX)),
+        })
+    }
+}
+
 fn conclude_try(connection: &mut AnyConnection, order: Id, outcome: ChargeOutcome) -> Result<(), Fault> {
-    let ChargeOutcome::Tried(result) = outcome else {
+    let Some(ConcludedColumns { result, category, asked_wait_micros }) = ConcludedColumns::new(outcome) else {
         diesel::delete(contract_try::table.find(order)).execute(connection)?;
         return Ok(());
     };
-    let (word, decline) = match result {
-        TryResult::Unknown => ("UNKNOWN", None),
-        TryResult::Approved => ("APPROVED", None),
-        TryResult::Declined(decline) => ("DECLINED", Some(decline)),
-    };
-    let wait = decline.and_then(|decline| decline.asked_wait);
-    let wait = wait.map(|wait| i64::try_from(wait.as_micros()).unwrap_or(i64::MAX));
     diesel::update(contract_try::table.find(order))
         .set((
-            contract_try::result.eq(word),
-            contract_try::category.eq(decline.map(|decline| decline.category.as_str())),
-            contract_try::asked_wait_micros.eq(wait),
+            contract_try::result.eq(result),
+            contract_try::category.eq(category),
+            contract_try::asked_wait_micros.eq(asked_wait_micros),
         ))
         .execute(connection)?;
     Ok(())

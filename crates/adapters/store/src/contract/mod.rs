@@ -1,5 +1,6 @@
 //! Contracts, the sealed credentials that they are charged by, and the tries to charge them.
 
+mod batch;
 mod charge;
 mod credential;
 mod rows;
@@ -17,6 +18,7 @@ use crate::rows::OrderRow;
 use crate::schema::{contract, contract_credential, contract_try, discarded_credential, purchase_order};
 use crate::store::Store;
 use crate::{audit_log, idempotency, outbox};
+pub(crate) use batch::{ContractRows, CredentialRows, TryRows, contract_row, credential_row, try_row};
 use charge::charge_try;
 pub(crate) use charge::{insert_try, is_charge, settle};
 use credential::{change_credential, claim_to_delete};
@@ -261,19 +263,28 @@ pub(crate) fn load(connection: &mut AnyConnection, id: ContractId) -> Result<Con
     row.restore()
 }
 
-/// Opens the contract, or counts a charge of it, before its Order is written; `false` when it changed since that was decided.
-pub(crate) fn use_by(connection: &mut AnyConnection, using: &ContractUse, order: &Order) -> Result<bool, Fault> {
+/// Refuses what an Order cannot do with a contract: it names that, opens it as its own, and a change counts on from what it was decided on.
+pub(crate) fn check_use(using: &ContractUse, order: &Order) -> Result<(), Fault> {
     let contract = using.contract();
     if order.contract_id != Some(contract.id) || order.merchant_id != contract.merchant_id {
         return Err(Fault::Refused("an Order names the contract that it opens or is made under".to_owned()));
     }
     match using {
-        ContractUse::Opens(contract) => {
-            if let ContractOrigin::Session { order: opens, .. } = contract.origin
-                && opens != order.id
-            {
-                return Err(Fault::Refused("a contract is opened by its own Order".to_owned()));
+        ContractUse::Opens(contract) => match contract.origin {
+            ContractOrigin::Session { order: opens, .. } if opens != order.id => {
+                Err(Fault::Refused("a contract is opened by its own Order".to_owned()))
             }
+            _ => Ok(()),
+        },
+        ContractUse::Charges(change) | ContractUse::Replaces(change) => check_revision(change),
+    }
+}
+
+/// Opens the contract, or counts a charge of it, before its Order is written; `false` when it changed since that was decided.
+pub(crate) fn use_by(connection: &mut AnyConnection, using: &ContractUse, order: &Order) -> Result<bool, Fault> {
+    check_use(using, order)?;
+    match using {
+        ContractUse::Opens(contract) => {
             diesel::insert_into(contract::table).values(ContractRow::new(contract)).execute(connection)?;
             Ok(true)
         }
@@ -281,12 +292,19 @@ pub(crate) fn use_by(connection: &mut AnyConnection, using: &ContractUse, order:
     }
 }
 
+/// A change that does not count on from what it was decided on would let a later one win wrongly.
+pub(crate) fn check_revision(change: &Change<Contract>) -> Result<(), Fault> {
+    if change.next.revision == change.expected.next() {
+        Ok(())
+    } else {
+        Err(Fault::Refused("a change of a contract must count its revision up by one".to_owned()))
+    }
+}
+
 /// Writes a contract as it is after a change; `false` when it changed since that was decided.
 fn apply(connection: &mut AnyConnection, change: &Change<Contract>) -> Result<bool, Fault> {
+    check_revision(change)?;
     let Change { next, expected } = change;
-    if next.revision != expected.next() {
-        return Err(Fault::Refused("a change of a contract must count its revision up by one".to_owned()));
-    }
     let written = diesel::update(contract::table.find(Id(next.id.uuid())))
         .filter(contract::merchant_id.eq(Id(next.merchant_id.uuid())))
         .filter(contract::revision.eq(expected.number()))

@@ -20,8 +20,7 @@ const OPEN_TRANSFER: &str = "purchase_order_open_transfer_key";
 /// An authorization to be prepared.
 pub(crate) struct Preparation(pub(crate) PrepareAuthorization);
 
-/// One that the batched statement can prepare: it begins the payment of a Session, or a server-to-server checkout. What opens or charges a
-/// contract runs in a transaction of its own.
+/// One that the batched statement can prepare: it begins the payment of a Session, or a server-to-server checkout, with a contract or without.
 #[derive(Clone, Copy)]
 pub(crate) struct EligiblePreparation<'a> {
     /// Its index in the batch.
@@ -59,7 +58,8 @@ impl Preparation {
         let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id)
             && key_use.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
         let stored = checkout.as_ref().is_none_or(order::is_json);
-        let eligible = pays && asks && own && stored && is_fresh(order) && contract.is_none();
+        let agreed = contract.as_ref().is_none_or(|using| contract::check_use(using, order).is_ok());
+        let eligible = pays && asks && own && stored && agreed && is_fresh(order);
         eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0 })
     }
 }
@@ -92,7 +92,7 @@ fn is_fresh(order: &Order) -> bool {
         failure,
         transfer_reference: _,
         transfer_page: _,
-        contract_id,
+        contract_id: _,
         card: _,
         last_four: _,
     } = &**order;
@@ -104,7 +104,7 @@ fn is_fresh(order: &Order) -> bool {
         amounts.refund_pending(),
     ];
     moved.iter().all(|amount| amount.is_zero())
-        && (bank_details.is_none() && contract_id.is_none())
+        && bank_details.is_none()
         && (voiding.is_none() && capture_promised.is_none() && failure.is_none())
 }
 
@@ -214,17 +214,18 @@ impl Work for Preparation {
 
 impl Batchable for Preparation {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
-        let (mut sessions, mut entries, mut keys) = (HashSet::new(), HashSet::new(), HashSet::new());
-        let mut transfers = HashSet::new();
+        let (mut sessions, mut contracts, mut entries) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let (mut keys, mut transfers) = (HashSet::new(), HashSet::new());
         let mut eligible: Vec<_> =
             all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
-        // Of several for the same Session, stash entry, key or transfer, the first stays in the batch; the others run alone and find that they are too late.
+        // Of several for the same Session, contract, stash entry, key or transfer, the first stays in the batch; the others run alone and find that they are too late.
         eligible.retain(|one| {
-            let PrepareAuthorization { session, order, stash, key_use, .. } = one.prepare;
+            let PrepareAuthorization { session, order, contract, stash, key_use, .. } = one.prepare;
             let entry = stash.as_ref().map(|used| &used.key);
             let entry = entry.map(|key| (key.merchant_id, &key.stash_id, &key.fingerprint));
             let key = key_use.as_ref().map(|used| (used.key.merchant_id, used.key.digest));
             session.as_ref().is_none_or(|change| sessions.insert(change.next.id))
+                && contract.as_ref().is_none_or(|using| contracts.insert(using.contract().id))
                 && entry.is_none_or(|entry| entries.insert(entry))
                 && key.is_none_or(|key| keys.insert(key))
                 && order.transfer_reference.as_ref().is_none_or(|text| transfers.insert((order.merchant_id, text)))

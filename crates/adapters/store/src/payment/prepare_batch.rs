@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
-use dropin_ports::{PrepareAuthorization, SealedCard};
+use dropin_ports::{ContractUse, PrepareAuthorization, SealedCard};
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::{rows, statement_about};
@@ -11,12 +11,13 @@ use dropin_store_runtime::{rows, statement_about};
 use super::operation_batch::{NewOperations, new_operation};
 use super::prepare::EligiblePreparation;
 use crate::audit_log::{AuditEntries, audit_row};
+use crate::contract::{ContractRows, contract_row};
 use crate::history::{Steps, step};
 use crate::rows::StateColumns;
 
 rows! {
-    /// An Order that is begun, the Session that it pays or what the checkout said, the key of the request, and the stash entry that it uses up; `number`
-    /// names it in the other rows.
+    /// An Order that is begun, the Session that it pays or what the checkout said, its contract, the key of the request, and the stash entry that it
+    /// uses up; `number` names it in the other rows.
     InputRows of InputRow<'a> {
         number: i64 => BigInt,
         session_id: Option<Id> => Nullable<SqlId>,
@@ -45,6 +46,9 @@ rows! {
         transfer_page: Option<&'a str> => Nullable<Text>,
         card_hash: Option<&'a [u8]> => Nullable<Binary>,
         card_last_four: Option<String> => Nullable<Text>,
+        contract_id: Option<Id> => Nullable<SqlId>,
+        contract_use: Option<&'a str> => Nullable<Text>,
+        contract_expected: Option<i64> => Nullable<BigInt>,
         checkout: Option<JsonDocument> => Nullable<SqlDocument>,
         operation_id: Id => SqlId,
         digest: Option<&'a [u8]> => Nullable<Binary>,
@@ -62,6 +66,7 @@ rows! {
 statement_about! {
     Prepare {
         input_rows: InputRows,
+        contracts: ContractRows,
         operations: NewOperations,
         steps: Steps,
         entries: AuditEntries,
@@ -71,7 +76,7 @@ statement_about! {
 }
 
 /// Prepares authorizations with one statement, which is its own transaction, of whatever is still as it was when that was decided, and tells
-/// the places of those, each with its card. No two may be of one Session, one stash entry or one key.
+/// the places of those, each with its card. No two may be of one Session, one contract, one stash entry or one key.
 ///
 /// # Errors
 /// Nothing was written, unless the connection is lost.
@@ -87,6 +92,9 @@ pub(crate) fn prepare(
     let numbered = || (1_i64..).zip(&all);
     let prepare = Prepare {
         input_rows: numbered().map(|(number, one)| input_row(number, one)).collect(),
+        contracts: numbered()
+            .filter_map(|(number, one)| Some(contract_row(number, one.prepare.contract.as_ref()?.contract())))
+            .collect(),
         operations: numbered()
             .map(|(number, one)| new_operation(number, &one.prepare.operation))
             .collect::<Result<_, _>>()?,
@@ -106,7 +114,13 @@ pub(crate) fn prepare(
 }
 
 fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
-    let PrepareAuthorization { session, order, checkout, operation, stash, now, key_use, .. } = one.prepare;
+    let PrepareAuthorization { session, order, checkout, contract, operation, stash, now, key_use, .. } = one.prepare;
+    let (contract_use, contract_expected) = match contract {
+        None => (None, None),
+        Some(ContractUse::Opens(_)) => (Some("OPENS"), None),
+        Some(ContractUse::Charges(change)) => (Some("CHARGES"), Some(change.expected.number())),
+        Some(ContractUse::Replaces(change)) => (Some("REPLACES"), Some(change.expected.number())),
+    };
     let columns = session.as_ref().map(|change| StateColumns::new(&change.next));
     InputRow {
         number,
@@ -136,6 +150,9 @@ fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
         transfer_page: order.transfer_page.as_deref(),
         card_hash: order.card.as_ref().map(CardHash::as_bytes),
         card_last_four: order.last_four.map(|four| four.to_string()),
+        contract_id: order.contract_id.map(|contract| Id(contract.uuid())),
+        contract_use,
+        contract_expected,
         checkout: checkout.as_ref().map(|record| JsonDocument(record.document.clone())),
         operation_id: Id(operation.id.uuid()),
         digest: key_use.as_ref().map(|used| used.key.digest.as_slice()),

@@ -1,22 +1,32 @@
 -- Settles operations, and tells which by their numbers. One that is not as it was when that was decided is left out;
 -- one that changes at the same moment fails the whole, since what follows from it may be written by then.
 --
--- Everybody locks in this order: operations, Orders, Sessions, streams (by endpoint and stream); these each in the
--- order of the Orders. Each part reads what the one before it returned, so that PostgreSQL keeps to that. A refund is
--- changed by whoever has locked its Order, and the key of an operation by whoever has locked that.
+-- Everybody locks in this order: operations, Orders, Sessions, contracts, streams (by endpoint and stream); contracts
+-- in the order of their ids, and what comes before them in that of the Orders. Each part reads what the one before it
+-- returned, so that PostgreSQL keeps to that. A refund is changed by whoever has locked its Order, a credential and a
+-- try by whoever has locked their contract, and the key of an operation by whoever has locked that.
+--
+-- Rows that most batches have none of are read only where there are any: each column would cost the others time.
 --
 -- CASE hides the open states from the planner: analyzed while few operations were open, it reads all open ones
 -- through the partial index `processor_op_due` instead of one by its key. Keys are found by a list and not by a join
 -- for the same reason: it would read all that wait.
 --
--- $1 to $51, input_row: An operation's outcome, with what becomes of its Order, Session and refund, and of the key
--- that waits for it; `number` names it in the other rows.
--- $52 to $64, beginning: A refund that is begun.
--- $65 to $80, next: An operation to be written down; `number` says for whom.
--- $81 to $91, posting: A ledger transaction; `number` names the batched row that it belongs to.
--- $92 to $101, step: A step for the history; `number` names the batched row that it belongs to.
--- $102 to $114, entry: An entry of the audit log; `number` names the batched row that it belongs to.
--- $115 to $120, event: An event for the outbox; `ordinal` counts from one within its settlement.
+-- $1 to $50, input_row: An operation's outcome, with what becomes of its Order, Session and refund, the contract that
+-- changes with them, and what becomes of the key that waits for it; `number` names it in the other rows.
+-- $51 to $78, contract_row: A contract that is opened, or as it is after a change; `number` names the batched row
+-- that it belongs to.
+-- $79 to $83, credential_row: What becomes of a contract's credential: STORE, REPLACE, DISCARD (one that is only to
+-- be deleted) or DELETE; `number` names the batched row that it belongs to.
+-- $84 to $88, try_row: What is known of a charge; without a result the issuer was never asked. `number` names the
+-- batched row that it belongs to.
+-- $89 to $101, beginning: A refund that is begun.
+-- $102 to $117, next: An operation to be written down; `number` says for whom.
+-- $118 to $128, posting: A ledger transaction; `number` names the batched row that it belongs to.
+-- $129 to $138, step: A step for the history; `number` names the batched row that it belongs to.
+-- $139 to $151, entry: An entry of the audit log; `number` names the batched row that it belongs to.
+-- $152 to $159, event_row: An event for the outbox; `number` names the batched row that it belongs to, and `ordinal`
+-- gives the order of all.
 
 WITH input_row AS MATERIALIZED (
     SELECT *
@@ -26,16 +36,16 @@ WITH input_row AS MATERIALIZED (
         $16::bigint[], $17::timestamptz[], $18::timestamptz[], $19::text[], $20::jsonb[], $21::text[], $22::bigint[],
         $23::text[], $24::bytea[], $25::text[], $26::uuid[], $27::bigint[], $28::bigint[], $29::text[], $30::uuid[],
         $31::uuid[], $32::text[], $33::text[], $34::timestamptz[], $35::integer[], $36::uuid[], $37::text[],
-        $38::uuid[], $39::text[], $40::text[], $41::bigint[], $42::bigint[], $43::timestamptz[], $44::text[],
-        $45::uuid[], $46::bigint[], $47::timestamptz[], $48::uuid[], $49::integer[], $50::text[], $51::bytea[]
+        $38::uuid[], $39::bigint[], $40::uuid[], $41::text[], $42::text[], $43::bigint[], $44::bigint[],
+        $45::timestamptz[], $46::text[], $47::uuid[], $48::integer[], $49::text[], $50::bytea[]
     ) AS input_row (
         number, operation_id, operation_state, look_at, order_id, merchant_id, expected, revision, state,
         under_review, shown, authorized, captured, capture_pending, refunded, refund_pending, updated_at, expires_at,
         page, bank_details, voiding, capture_promised, failure, card_hash, card_last_four, session_id,
         session_expected, session_revision, session_state, session_order_id, attempt_id, cancel_reason,
-        failure_reason, session_updated_at, attempts_failed, last_attempt_id, last_failure, refund_id, refund_state,
-        refund_currency, refund_minor, refund_settlement, refund_updated_at, new_refund, payment_id, event_count,
-        first_event_at, next_awaited, status, etag, body
+        failure_reason, session_updated_at, attempts_failed, last_attempt_id, last_failure, contract_id,
+        contract_expected, refund_id, refund_state, refund_currency, refund_minor, refund_settlement,
+        refund_updated_at, new_refund, next_awaited, status, etag, body
     )
 ), ready AS MATERIALIZED (
     SELECT * FROM input_row
@@ -50,6 +60,10 @@ WITH input_row AS MATERIALIZED (
         AND input_row.session_expected IS NOT DISTINCT FROM (
             SELECT s.revision FROM session AS s
             WHERE s.id = input_row.session_id AND s.merchant_id = input_row.merchant_id
+        )
+        AND input_row.contract_expected IS NOT DISTINCT FROM (
+            SELECT c.revision FROM contract AS c
+            WHERE c.id = input_row.contract_id AND c.merchant_id = input_row.merchant_id
         )
         AND (
             input_row.refund_id IS NULL
@@ -97,10 +111,101 @@ WITH input_row AS MATERIALIZED (
     SET state = changed.refund_state, amount_minor = changed.refund_minor,
         settlement_minor = changed.refund_settlement, updated_at = changed.refund_updated_at
     FROM changed WHERE r.id = changed.refund_id AND r.state = 'IN_PROGRESS' RETURNING changed.number
-), done AS MATERIALIZED (
+), orders AS MATERIALIZED (
     SELECT array_agg(number) AS numbers, (SELECT count(*) FROM moved) AS moved,
         (SELECT count(*) FROM decided) AS decided
     FROM changed
+), agreed AS (
+    UPDATE contract AS c
+    SET revision = agreement.revision, state = agreement.state, suspend_reason = agreement.suspend_reason,
+        close_reason = agreement.close_reason, failure = agreement.failure, kind = agreement.kind,
+        session_id = agreement.session_id, order_id = agreement.order_id, reference = agreement.reference,
+        payment_method = agreement.payment_method, currency = agreement.currency,
+        billing_profile_reference = agreement.billing_profile_reference,
+        consent_text_version = agreement.consent_text_version, consent_locale = agreement.consent_locale,
+        consent_at = agreement.consent_at, card_scheme = agreement.card_scheme,
+        card_last_four = agreement.card_last_four, card_expiry = agreement.card_expiry,
+        card_number_since = agreement.card_number_since, card_updated_at = agreement.card_updated_at,
+        card_expiry_told_at = agreement.card_expiry_told_at,
+        network_transaction_id = agreement.network_transaction_id, created_at = agreement.created_at,
+        updated_at = agreement.updated_at, due_at = agreement.due_at
+    FROM (
+        SELECT contract_row.*
+        FROM orders, unnest(
+            $51::bigint[], $52::uuid[], $53::uuid[], $54::bigint[], $55::text[], $56::text[], $57::text[],
+            $58::text[], $59::text[], $60::uuid[], $61::uuid[], $62::text[], $63::text[], $64::text[], $65::text[],
+            $66::text[], $67::text[], $68::timestamptz[], $69::text[], $70::text[], $71::text[], $72::timestamptz[],
+            $73::timestamptz[], $74::timestamptz[], $75::text[], $76::timestamptz[], $77::timestamptz[],
+            $78::timestamptz[]
+        ) AS contract_row (
+            number, id, merchant_id, revision, state, suspend_reason, close_reason, failure, kind, session_id,
+            order_id, reference, payment_method, currency, billing_profile_reference, consent_text_version,
+            consent_locale, consent_at, card_scheme, card_last_four, card_expiry, card_number_since, card_updated_at,
+            card_expiry_told_at, network_transaction_id, created_at, updated_at, due_at
+        )
+        WHERE contract_row.number = ANY (orders.numbers) AND 0 < cardinality($51::bigint[]) ORDER BY contract_row.id
+    ) AS agreement
+    WHERE c.id = agreement.id AND c.merchant_id = agreement.merchant_id AND c.revision = agreement.revision - 1
+    RETURNING c.id
+), done AS MATERIALIZED (
+    SELECT numbers, moved, decided, (SELECT count(*) FROM agreed) AS agreed FROM orders
+), credential AS MATERIALIZED (
+    SELECT ready.contract_id, ready.merchant_id, ready.order_id, credential_row.change, credential_row.key_id,
+        credential_row.sealed, credential_row.at
+    FROM done, ready
+    JOIN unnest(
+        $79::bigint[], $80::text[], $81::text[], $82::bytea[], $83::timestamptz[]
+    ) AS credential_row (
+        number, change, key_id, sealed, at
+    ) ON credential_row.number = ready.number
+    WHERE ready.number = ANY (done.numbers) AND 0 < cardinality($79::bigint[])
+), stored AS MATERIALIZED (
+    SELECT s.* FROM credential
+    JOIN contract_credential AS s ON s.contract_id = credential.contract_id
+    FOR UPDATE OF s
+), discarded AS (
+    INSERT INTO discarded_credential (order_id, contract_id, merchant_id, key_id, sealed, delete_at)
+    SELECT coalesce(
+        stored.order_id, (
+            SELECT o.id FROM purchase_order AS o WHERE o.contract_id = stored.contract_id
+            ORDER BY o.created_at, o.id LIMIT 1
+        )
+    ), credential.contract_id, credential.merchant_id, stored.key_id, stored.sealed, credential.at
+    FROM credential
+    JOIN stored ON stored.contract_id = credential.contract_id
+    WHERE credential.change = 'REPLACE'
+    UNION ALL
+    SELECT order_id, contract_id, merchant_id, key_id, sealed, at FROM credential WHERE change = 'DISCARD'
+), kept AS (
+    INSERT INTO contract_credential (contract_id, merchant_id, key_id, sealed, order_id, delete_at)
+    SELECT credential.contract_id, credential.merchant_id, coalesce(credential.key_id, stored.key_id),
+        coalesce(credential.sealed, stored.sealed),
+        CASE WHEN stored.contract_id IS NULL OR credential.change = 'REPLACE' THEN credential.order_id
+        ELSE stored.order_id END,
+        CASE WHEN credential.change = 'DELETE' THEN coalesce(stored.delete_at, credential.at) END
+    FROM credential
+    LEFT JOIN stored ON stored.contract_id = credential.contract_id
+    WHERE credential.change IN ('STORE', 'REPLACE')
+        OR credential.change = 'DELETE' AND stored.contract_id IS NOT NULL
+    ON CONFLICT (contract_id) DO UPDATE
+    SET key_id = excluded.key_id, sealed = excluded.sealed, order_id = excluded.order_id,
+        delete_at = excluded.delete_at
+), tried AS MATERIALIZED (
+    SELECT try_row.*
+    FROM done, unnest(
+        $84::bigint[], $85::uuid[], $86::text[], $87::text[], $88::bigint[]
+    ) AS try_row (
+        number, order_id, result, category, asked_wait_micros
+    )
+    WHERE try_row.number = ANY (done.numbers) AND 0 < cardinality($84::bigint[])
+), concluded AS (
+    UPDATE contract_try AS t
+    SET result = tried.result, category = tried.category, asked_wait_micros = tried.asked_wait_micros
+    FROM tried WHERE t.order_id = tried.order_id AND tried.result IS NOT NULL
+), unasked AS (
+    DELETE FROM contract_try AS t
+    USING tried
+    WHERE t.order_id = tried.order_id AND tried.result IS NULL
 ), begun AS (
     INSERT INTO refund (
         id, order_id, merchant_id, reference, currency, amount_minor, description, state, created_at, updated_at,
@@ -110,13 +215,13 @@ WITH input_row AS MATERIALIZED (
         beginning.minor, beginning.description, beginning.state, beginning.created_at, beginning.updated_at,
         beginning.settlement_currency, beginning.settlement
     FROM done, unnest(
-        $52::bigint[], $53::uuid[], $54::uuid[], $55::uuid[], $56::text[], $57::text[], $58::bigint[], $59::text[],
-        $60::text[], $61::timestamptz[], $62::timestamptz[], $63::text[], $64::bigint[]
+        $89::bigint[], $90::uuid[], $91::uuid[], $92::uuid[], $93::text[], $94::text[], $95::bigint[], $96::text[],
+        $97::text[], $98::timestamptz[], $99::timestamptz[], $100::text[], $101::bigint[]
     ) AS beginning (
         number, id, order_id, merchant_id, reference, currency, minor, description, state, created_at, updated_at,
         settlement_currency, settlement
     )
-    WHERE beginning.number = ANY (done.numbers)
+    WHERE beginning.number = ANY (done.numbers) AND 0 < cardinality($89::bigint[])
 ), followed AS (
     INSERT INTO processor_op (
         id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, processor_reference,
@@ -126,14 +231,14 @@ WITH input_row AS MATERIALIZED (
         next.refund_id, next.reference, next.processor, next.channel, next.epoch, next.tries, next.due_at,
         next.created_at
     FROM done, unnest(
-        $65::bigint[], $66::uuid[], $67::uuid[], $68::text[], $69::text[], $70::text[], $71::bigint[], $72::uuid[],
-        $73::uuid[], $74::text[], $75::text[], $76::text[], $77::bigint[], $78::integer[], $79::timestamptz[],
-        $80::timestamptz[]
+        $102::bigint[], $103::uuid[], $104::uuid[], $105::text[], $106::text[], $107::text[], $108::bigint[],
+        $109::uuid[], $110::uuid[], $111::text[], $112::text[], $113::text[], $114::bigint[], $115::integer[],
+        $116::timestamptz[], $117::timestamptz[]
     ) AS next (
         number, id, order_id, kind, state, currency, minor, authorization_id, refund_id, reference, processor,
         channel, epoch, tries, due_at, created_at
     )
-    WHERE next.number = ANY (done.numbers)
+    WHERE next.number = ANY (done.numbers) AND 0 < cardinality($102::bigint[])
 ), posted AS (
     INSERT INTO ledger_posting (
         id, order_id, currency, shopper_minor, authorized_minor, captured_minor, refunded_minor, disputed_minor,
@@ -142,8 +247,8 @@ WITH input_row AS MATERIALIZED (
     SELECT posting.id, posting.order_id, posting.currency, posting.shopper, posting.authorized, posting.captured,
         posting.refunded, posting.disputed, posting.charged_back, posting.posted_at
     FROM done, unnest(
-        $81::bigint[], $82::uuid[], $83::uuid[], $84::text[], $85::bigint[], $86::bigint[], $87::bigint[],
-        $88::bigint[], $89::bigint[], $90::bigint[], $91::timestamptz[]
+        $118::bigint[], $119::uuid[], $120::uuid[], $121::text[], $122::bigint[], $123::bigint[], $124::bigint[],
+        $125::bigint[], $126::bigint[], $127::bigint[], $128::timestamptz[]
     ) AS posting (
         number, id, order_id, currency, shopper, authorized, captured, refunded, disputed, charged_back, posted_at
     )
@@ -155,8 +260,8 @@ WITH input_row AS MATERIALIZED (
     SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what,
         step.state_before, step.state_after, step.happened_at
     FROM done, unnest(
-        $92::bigint[], $93::uuid[], $94::text[], $95::uuid[], $96::text[], $97::text[], $98::text[], $99::text[],
-        $100::text[], $101::timestamptz[]
+        $129::bigint[], $130::uuid[], $131::text[], $132::uuid[], $133::text[], $134::text[], $135::text[],
+        $136::text[], $137::text[], $138::timestamptz[]
     ) AS step (
         number, merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after,
         happened_at
@@ -170,13 +275,13 @@ WITH input_row AS MATERIALIZED (
     SELECT entry.id, entry.merchant_id, entry.actor_kind, entry.actor_name, entry.address, entry.note, entry.action,
         entry.subject_kind, entry.subject_id, entry.value_before, entry.value_after, entry.happened_at
     FROM done, unnest(
-        $102::bigint[], $103::uuid[], $104::uuid[], $105::text[], $106::text[], $107::text[], $108::text[],
-        $109::text[], $110::text[], $111::text[], $112::text[], $113::text[], $114::timestamptz[]
+        $139::bigint[], $140::uuid[], $141::uuid[], $142::text[], $143::text[], $144::text[], $145::text[],
+        $146::text[], $147::text[], $148::text[], $149::text[], $150::text[], $151::timestamptz[]
     ) AS entry (
         number, id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id,
         value_before, value_after, happened_at
     )
-    WHERE entry.number = ANY (done.numbers)
+    WHERE entry.number = ANY (done.numbers) AND 0 < cardinality($139::bigint[])
 ), answered AS (
     UPDATE answer AS a
     SET (operation_id, status, etag, body) = (
@@ -191,23 +296,34 @@ WITH input_row AS MATERIALIZED (
                     AND (ready.next_awaited IS NOT NULL OR ready.status IS NOT NULL)
             )::uuid[]
         )
+), event AS MATERIALIZED (
+    SELECT event_row.*, row_number() OVER (
+        PARTITION BY event_row.payment_id
+        ORDER BY event_row.ordinal
+    ) AS place
+    FROM done, unnest(
+        $152::bigint[], $153::bigint[], $154::uuid[], $155::uuid[], $156::uuid[], $157::text[], $158::bytea[],
+        $159::timestamptz[]
+    ) AS event_row (
+        number, ordinal, payment_id, merchant_id, event_id, event_type, body, happened_at
+    )
+    WHERE event_row.number = ANY (done.numbers)
 ), so_far AS MATERIALIZED (
-    SELECT ready.number, ready.payment_id, ready.merchant_id, ready.event_count, ready.first_event_at, coalesce(
-        (
-            SELECT e.sequence FROM outbox_event AS e WHERE e.payment_id = ready.payment_id
-            ORDER BY e.sequence DESC LIMIT 1
-        ), 0
-    ) AS last
-    FROM done, ready WHERE ready.payment_id IS NOT NULL AND ready.number = ANY (done.numbers)
+    SELECT event.payment_id, event.merchant_id, count(*) AS event_count, min(event.happened_at) AS first_event_at,
+        coalesce(
+            (
+                SELECT e.sequence FROM outbox_event AS e WHERE e.payment_id = event.payment_id
+                ORDER BY e.sequence DESC LIMIT 1
+            ), 0
+        ) AS last
+    FROM event GROUP BY event.payment_id, event.merchant_id
 ), appended AS (
     INSERT INTO outbox_event (payment_id, sequence, event_id, merchant_id, event_type, body, happened_at)
-    SELECT so_far.payment_id, so_far.last + event.ordinal, event.event_id, so_far.merchant_id, event.event_type,
-        convert_to('{"Sequence":' || (so_far.last + event.ordinal) || ',', 'UTF8') || substring(event.body FROM 2),
+    SELECT event.payment_id, so_far.last + event.place, event.event_id, event.merchant_id, event.event_type,
+        convert_to('{"Sequence":' || (so_far.last + event.place) || ',', 'UTF8') || substring(event.body FROM 2),
         event.happened_at
     FROM so_far
-    JOIN unnest($115::bigint[], $116::bigint[], $117::uuid[], $118::text[], $119::bytea[], $120::timestamptz[]) AS
-        event (number, ordinal, event_id, event_type, body, happened_at)
-        ON event.number = so_far.number
+    JOIN event ON event.payment_id = so_far.payment_id AND event.merchant_id = so_far.merchant_id
 ), queued AS (
     INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at)
     SELECT endpoint.id, so_far.payment_id, FALSE, so_far.last + 1, so_far.last + so_far.event_count, 0,
@@ -217,7 +333,7 @@ WITH input_row AS MATERIALIZED (
     ORDER BY endpoint.id, (
         SELECT s.id FROM outbox_stream AS s
         WHERE s.endpoint_id = endpoint.id AND s.payment_id = so_far.payment_id AND NOT s.detached
-    ), so_far.number
+    ), so_far.payment_id
     ON CONFLICT (endpoint_id, payment_id) WHERE NOT detached DO UPDATE
     SET last_sequence = excluded.last_sequence,
         due_at = CASE WHEN outbox_stream.next_sequence > outbox_stream.last_sequence
@@ -226,7 +342,8 @@ WITH input_row AS MATERIALIZED (
 SELECT unnest(
     CASE WHEN coalesce(cardinality(done.numbers), 0) = (SELECT count(*) FROM ready)
         AND done.moved = (SELECT count(session_id) FROM ready)
-        AND done.decided = (SELECT count(refund_id) FROM ready) THEN done.numbers
+        AND done.decided = (SELECT count(refund_id) FROM ready)
+        AND done.agreed = (SELECT count(contract_id) FROM ready) THEN done.numbers
     ELSE dropin_again() END
 )
 FROM done;

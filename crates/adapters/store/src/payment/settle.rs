@@ -17,8 +17,8 @@ use crate::{audit_log, contract, idempotency, ledger, outbox};
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
 
-/// One that the batched statement can settle: it changes an Order, and perhaps its Session or a refund. What changes a contract, or an operation alone, runs
-/// in a transaction of its own.
+/// One that the batched statement can settle: it changes an Order, and perhaps its Session, a contract or a refund. What changes an operation alone runs in a
+/// transaction of its own.
 #[derive(Clone, Copy)]
 pub(crate) struct EligibleSettlement<'a> {
     /// Its index in the batch.
@@ -41,7 +41,7 @@ impl Settling {
             new_refund,
             follow_up: _,
             ledger,
-            events,
+            events: _,
             history: _,
             answer: _,
             now: _,
@@ -50,17 +50,13 @@ impl Settling {
         let order = order.as_ref()?;
         let (id, merchant_id) = (&order.next.id, &order.next.merchant_id);
         let counts_on = order.next.revision == order.expected.next()
-            && session.as_ref().is_none_or(|change| change.next.revision == change.expected.next());
+            && session.as_ref().is_none_or(|change| change.next.revision == change.expected.next())
+            && contract.as_ref().is_none_or(|settled| contract::check_revision(&settled.change).is_ok());
         let own = session.as_ref().is_none_or(|change| change.next.merchant_id == *merchant_id)
             && ledger.iter().all(|posted| posted.order_id == *id)
-            && events.iter().all(|event| event.merchant_id == *merchant_id)
-            && [refund, new_refund].into_iter().flatten().all(|refund| refund.order_id == *id)
-            && events.windows(2).all(|pair| pair[0].payment_id == pair[1].payment_id);
-        (counts_on && own && contract.is_none()).then_some(EligibleSettlement {
-            batch_index,
-            settlement: &self.0,
-            order,
-        })
+            && contract.as_ref().is_none_or(|settled| settled.change.next.merchant_id == *merchant_id)
+            && [refund, new_refund].into_iter().flatten().all(|refund| refund.order_id == *id);
+        (counts_on && own).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
     }
 }
 
@@ -140,11 +136,14 @@ impl Work for Settling {
 
 impl Batchable for Settling {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Settled>>, Fault> {
-        let mut orders = HashSet::new();
+        let (mut orders, mut contracts) = (HashSet::new(), HashSet::new());
         let mut eligible: Vec<_> =
             all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
-        // Of several for the same Order, the first stays in the batch; the others run alone and find that they are too late.
-        eligible.retain(|one| orders.insert(one.order.next.id));
+        // Of several for the same Order or contract, the first stays in the batch; the others run alone and find that they are too late.
+        eligible.retain(|one| {
+            let contract = one.settlement.contract.as_ref();
+            orders.insert(one.order.next.id) && contract.is_none_or(|settled| contracts.insert(settled.change.next.id))
+        });
         if eligible.is_empty() {
             return Ok(vec![None; all.len()]);
         }

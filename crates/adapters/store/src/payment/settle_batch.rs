@@ -15,12 +15,14 @@ use dropin_store_runtime::{rows, statement_about};
 use super::operation_batch::{NewOperations, new_operation};
 use super::settle::{EligibleSettlement, next_awaited};
 use crate::audit_log::{AuditEntries, audit_row};
+use crate::contract::{ContractRows, CredentialRows, TryRows, contract_row, credential_row, try_row};
 use crate::history::{Steps, step};
 use crate::ledger::{Postings, posting};
 use crate::rows::{StateColumns, bank_document};
 
 rows! {
-    /// An operation's outcome, with what becomes of its Order, Session and refund, and of the key that waits for it; `number` names it in the other rows.
+    /// An operation's outcome, with what becomes of its Order, Session and refund, the contract that changes with them, and what becomes of the key that
+    /// waits for it; `number` names it in the other rows.
     InputRows of InputRow<'a> {
         number: i64 => BigInt,
         operation_id: Id => SqlId,
@@ -59,6 +61,8 @@ rows! {
         attempts_failed: Option<i32> => Nullable<Integer>,
         last_attempt_id: Option<Id> => Nullable<SqlId>,
         last_failure: Option<&'a str> => Nullable<Text>,
+        contract_id: Option<Id> => Nullable<SqlId>,
+        contract_expected: Option<i64> => Nullable<BigInt>,
         refund_id: Option<Id> => Nullable<SqlId>,
         refund_state: Option<&'a str> => Nullable<Text>,
         refund_currency: Option<&'a str> => Nullable<Text>,
@@ -66,9 +70,6 @@ rows! {
         refund_settlement: Option<i64> => Nullable<BigInt>,
         refund_updated_at: Option<Instant> => Nullable<SqlInstant>,
         new_refund: Option<&'a str> => Nullable<Text>,
-        payment_id: Option<Id> => Nullable<SqlId>,
-        event_count: i64 => BigInt,
-        first_event_at: Option<Instant> => Nullable<SqlInstant>,
         next_awaited: Option<Id> => Nullable<SqlId>,
         status: Option<i32> => Nullable<Integer>,
         etag: Option<&'a str> => Nullable<Text>,
@@ -96,10 +97,12 @@ rows! {
 }
 
 rows! {
-    /// An event for the outbox; `ordinal` counts from one within its settlement.
+    /// An event for the outbox; `number` names the batched row that it belongs to, and `ordinal` gives the order of all.
     Events of Event<'a> {
         number: i64 => BigInt,
         ordinal: i64 => BigInt,
+        payment_id: Id => SqlId,
+        merchant_id: Id => SqlId,
         event_id: Id => SqlId,
         event_type: &'a str => Text,
         body: &'a [u8] => Binary,
@@ -110,6 +113,9 @@ rows! {
 statement_about! {
     Settle {
         input_rows: InputRows,
+        contracts: ContractRows,
+        credentials: CredentialRows,
+        tries: TryRows,
         new_refunds: NewRefunds,
         follow_ups: NewOperations,
         postings: Postings,
@@ -122,7 +128,7 @@ statement_about! {
 }
 
 /// Settles with one statement, which is its own transaction, whatever is still as it was when that was decided, and tells the places of those.
-/// No two may be of one Order.
+/// No two may be of one Order or one contract.
 ///
 /// # Errors
 /// Nothing was written, unless the connection is lost.
@@ -133,8 +139,17 @@ pub(crate) fn settle(
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| one.order.next.id);
     let numbered = || (1_i64..).zip(&all);
+    let contracts = || {
+        numbered().filter_map(|(number, one)| {
+            Some((number, one.settlement.contract.as_deref()?, Instant(one.settlement.now)))
+        })
+    };
+    let events = numbered().flat_map(|(number, one)| one.settlement.events.iter().map(move |one| (number, one)));
     let settle = Settle {
         input_rows: numbered().map(|(number, one)| input_row(number, one)).collect::<Result<_, _>>()?,
+        contracts: contracts().map(|(number, one, _)| contract_row(number, &one.change.next)).collect(),
+        credentials: contracts().filter_map(|(number, one, now)| credential_row(number, one, now)).collect(),
+        tries: contracts().filter_map(|(number, one, _)| Some(try_row(number, one.charge?))).collect(),
         new_refunds: numbered()
             .filter_map(|(number, one)| Some(new_refund(number, one.settlement.new_refund.as_ref()?)))
             .collect(),
@@ -150,11 +165,7 @@ pub(crate) fn settle(
         entries: numbered()
             .filter_map(|(number, one)| Some(audit_row(number, one.settlement.audit.as_ref()?)))
             .collect::<Result<_, _>>()?,
-        events: numbered()
-            .flat_map(|(number, one)| {
-                (1..).zip(&one.settlement.events).map(move |(ordinal, one)| event(number, ordinal, one))
-            })
-            .collect(),
+        events: (1..).zip(events).map(|(ordinal, (number, one))| event(number, ordinal, one)).collect(),
     };
     let written: Vec<i64> = settle.load(connection)?;
     let numbers: BTreeSet<i64> = written.into_iter().collect();
@@ -169,7 +180,7 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> Result<InputRow<'
     let EligibleSettlement { settlement, order: Change { next, expected }, .. } = *one;
     let (session, refund) = (settlement.session.as_ref(), settlement.refund.as_ref());
     let columns = session.map(|change| StateColumns::new(&change.next));
-    let (first, answer) = (settlement.events.first(), settlement.answer.as_ref());
+    let (contract, answer) = (settlement.contract.as_ref(), settlement.answer.as_ref());
     Ok(InputRow {
         number,
         operation_id: Id(settlement.operation.uuid()),
@@ -208,6 +219,8 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> Result<InputRow<'
         attempts_failed: columns.as_ref().map(|columns| columns.attempts_failed),
         last_attempt_id: columns.as_ref().and_then(|columns| columns.last_attempt_id),
         last_failure: columns.as_ref().and_then(|columns| columns.last_failure),
+        contract_id: contract.map(|settled| Id(settled.change.next.id.uuid())),
+        contract_expected: contract.map(|settled| settled.change.expected.number()),
         refund_id: refund.map(|refund| Id(refund.id.uuid())),
         refund_state: refund.map(|refund| refund.state.as_str()),
         refund_currency: refund.map(|refund| refund.amount.currency().code()),
@@ -215,9 +228,6 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> Result<InputRow<'
         refund_settlement: refund.and_then(|refund| refund.settlement.as_ref()).map(Amount::minor),
         refund_updated_at: refund.map(|refund| Instant(refund.updated_at)),
         new_refund: settlement.new_refund.as_ref().map(|refund| refund.reference.as_str()),
-        payment_id: first.map(|event| Id(event.payment_id.uuid())),
-        event_count: (0..).zip(&settlement.events).map(|(ordinal, _)| ordinal + 1).last().unwrap_or(0),
-        first_event_at: first.map(|event| Instant(event.at)),
         next_awaited: next_awaited(settlement).map(|next| Id(next.uuid())),
         status: answer.map(|answer| i32::from(answer.status)),
         etag: answer.and_then(|answer| answer.etag.as_deref()),
@@ -247,6 +257,8 @@ fn event(number: i64, ordinal: i64, event: &NewEvent) -> Event<'_> {
     Event {
         number,
         ordinal,
+        payment_id: Id(event.payment_id.uuid()),
+        merchant_id: Id(event.merchant_id.uuid()),
         event_id: Id(event.id.uuid()),
         event_type: event.event_type,
         body: &event.body,

@@ -27,7 +27,7 @@ use crate::common::postgres::Database;
 /// How many come at once.
 const CHECKOUTS: usize = 60;
 
-async fn opened() -> (Arc<Database>, Store, Harness, MerchantId) {
+pub(crate) async fn opened() -> (Arc<Database>, Store, Harness, MerchantId) {
     let (database, store) = migrated();
     let database = Arc::new(database);
     let harness = Harness::new(store.clone(), RawPostgres::open(&database.url()), database.clone());
@@ -41,20 +41,20 @@ pub(crate) fn keyed(merchant: MerchantId) -> PrepareAuthorization {
     PrepareAuthorization { key_use: Some(new_key(merchant)), ..prepare }
 }
 
-type Preparing = JoinHandle<Result<AuthorizationPrepared, StoreError>>;
+pub(crate) type Preparing = JoinHandle<Result<AuthorizationPrepared, StoreError>>;
 
-fn prepare(store: &Store, prepare: &PrepareAuthorization) -> Preparing {
+pub(crate) fn prepare(store: &Store, prepare: &PrepareAuthorization) -> Preparing {
     let (store, prepare) = (store.clone(), prepare.clone());
     tokio::spawn(async move { store.prepare_authorization(prepare).await })
 }
 
-fn settle(store: &Store, settlement: Settlement) -> JoinHandle<Result<Settled, StoreError>> {
+pub(crate) fn settle(store: &Store, settlement: Settlement) -> JoinHandle<Result<Settled, StoreError>> {
     let store = store.clone();
     tokio::spawn(async move { store.settle(settlement).await })
 }
 
 /// Begins `all` while nothing can be written into the history, so that they come to wait together, and answers in their order.
-async fn begin(
+pub(crate) async fn begin(
     database: &Database,
     store: &Store,
     all: &[PrepareAuthorization],
@@ -75,7 +75,11 @@ async fn begin(
 }
 
 /// The same for settlements.
-async fn settle_together(database: &Database, store: &Store, all: Vec<Settlement>) -> Vec<Result<Settled, StoreError>> {
+pub(crate) async fn settle_together(
+    database: &Database,
+    store: &Store,
+    all: Vec<Settlement>,
+) -> Vec<Result<Settled, StoreError>> {
     let holder = holder(database, "LOCK TABLE history IN SHARE ROW EXCLUSIVE MODE");
     let mut all = all.into_iter();
     let mut settling: Vec<_> = all.by_ref().take(2).map(|one| settle(store, one)).collect();
@@ -110,7 +114,7 @@ fn begin_refund(settlement: &mut Settlement, authorization: &Operation) {
     (settlement.new_refund, settlement.follow_up) = (Some(refund), Some(operation));
 }
 
-fn is_done(prepared: &Result<AuthorizationPrepared, StoreError>) -> bool {
+pub(crate) fn is_done(prepared: &Result<AuthorizationPrepared, StoreError>) -> bool {
     matches!(prepared, Ok(AuthorizationPrepared::Done(None)))
 }
 
@@ -119,7 +123,7 @@ async fn answer(store: &Store, key_use: &KeyUse) -> Option<String> {
     record.answer.map(|answer| String::from_utf8(answer.body).unwrap())
 }
 
-fn transactions(harness: &Harness, table: &str) -> usize {
+pub(crate) fn transactions(harness: &Harness, table: &str) -> usize {
     let counted = harness.raw.values(&format!("SELECT count(DISTINCT xmin::text)::text AS value FROM {table}"));
     counted[0].parse().unwrap()
 }
@@ -346,7 +350,7 @@ async fn checkouts_creates_and_changes_of_sessions_never_wait_for_each_other_in_
 }
 
 /// Of all that these stores did.
-fn assert_no_deadlock(database: &Database, stores: &[Store]) {
+pub(crate) fn assert_no_deadlock(database: &Database, stores: &[Store]) {
     // A connection says what it has seen when it ends.
     stores.iter().for_each(Store::close);
     let raw = RawPostgres::open(&database.url());

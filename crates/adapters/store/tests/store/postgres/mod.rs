@@ -2,6 +2,7 @@
 
 mod batches;
 mod checkouts;
+mod contracts;
 mod deployment;
 mod event_log;
 mod outbox;

@@ -3,19 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use dropin_contract::TryResult;
 use dropin_kernel::{MerchantId, OpId, Timestamp};
 use dropin_order::Channel;
 use dropin_ports::{
-    AccessStore, AttemptRecord, AttemptResult, AuthorizationPrepared, BackOfficeStore, Delivery, DeliveryResult,
-    Inserted, KeyUse, MerchantInserted, OrderSearch, OutboxStore, PaymentStore, ReplaceSession, Replaced, RequestKey,
-    ResponseToStore, ScreeningStore, SearchBounds, SearchFilter, SessionStore, Settled, StoredResponse,
+    AccessStore, AttemptRecord, AttemptResult, AuthorizationPrepared, BackOfficeStore, CredentialChange, Delivery,
+    DeliveryResult, Inserted, KeyUse, MerchantInserted, OrderSearch, OutboxStore, PaymentStore, ReplaceSession,
+    Replaced, RequestKey, ResponseToStore, ScreeningStore, SearchBounds, SearchFilter, SessionStore, Settled,
+    StoredResponse,
 };
 use dropin_store::Store;
 use dropin_store_contract::{
-    Harness, Raw, any_decision, approval, checkout_approval, fresh, insertable, new_merchant, replacement,
+    Harness, Raw, any_decision, approval, charged, checkout_approval, fresh, insertable, new_merchant, replacement,
+    sealed,
 };
 
 use super::checkouts::keyed;
+use super::contracts::{begun, new_charge, open};
 use super::{migrated, wait_for};
 use crate::common::RawPostgres;
 use crate::common::postgres::Database;
@@ -129,6 +133,49 @@ async fn a_checkout_reads_no_keys_and_references_of_others() {
         + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('answer', 'merchant_reference'))";
     let read = counted(&database, &store, &format!("SELECT ({read})::bigint"));
     assert!(read < UNRELATED_ROWS, "{read} rows were read for {} checkouts", 3 * RUNS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_charge_reads_no_contracts_of_others() {
+    let (database, store) = migrated();
+    let (url, database) = (database.url(), Arc::new(database));
+    let harness = Harness::new(store.clone(), RawPostgres::open(&url), database.clone());
+    let tables = ["contract", "contract_try", "contract_credential"];
+    tables.iter().for_each(|table| freeze_statistics(&*harness.raw, table));
+    let (merchant, _) = harness.merchant().await;
+    let charge = async || {
+        for contract in open(&store, merchant.id, RUNS).await {
+            let charge = new_charge(&contract);
+            let prepared = store.prepare_authorization(charge.clone()).await.unwrap();
+            assert!(matches!(prepared, AuthorizationPrepared::Done(None)), "{prepared:?}");
+            let mut settlement = charged(&begun(&charge), TryResult::Approved, charge.now);
+            // The processor told of a newer credential, too.
+            settlement.contract.as_mut().unwrap().credential = CredentialChange::Store(sealed(2));
+            assert_eq!(store.settle(settlement).await, Ok(Settled::Done));
+        }
+    };
+    charge().await;
+    harness.raw.execute(&format!("ANALYZE {}", tables.join(", "))).unwrap();
+    charge().await;
+    // Their Orders do not matter here.
+    harness.raw.execute("SET session_replication_role = replica").unwrap();
+    for (table, key) in [("contract", "id"), ("contract_try", "order_id"), ("contract_credential", "contract_id")] {
+        let copy = format!(
+            "INSERT INTO {table} SELECT (jsonb_populate_record(one.stored, \
+                jsonb_build_object('{key}', gen_random_uuid(), 'reference', gen_random_uuid()))).* \
+             FROM (SELECT stored FROM {table} AS stored LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS})"
+        );
+        harness.raw.execute(&copy).unwrap();
+    }
+    harness.raw.execute("SET session_replication_role = origin").unwrap();
+    charge().await;
+    let named = "relname IN ('contract', 'contract_try', 'contract_credential')";
+    let read = format!(
+        "SELECT ((SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE {named}) \
+            + (SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE {named}))::bigint"
+    );
+    let read = counted(&database, &store, &read);
+    assert!(read < UNRELATED_ROWS, "{read} rows were read to open and charge {} contracts", 3 * RUNS);
 }
 
 #[tokio::test(flavor = "multi_thread")]
