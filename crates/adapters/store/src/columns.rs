@@ -51,9 +51,9 @@ mod tests {
             e.event_type, e.body, e.happened_at";
         for (expected, least) in [
             (receiver.to_owned(), 7),
-            (selected!(purchase_order, OrderRow), 8),
-            (selected!(session, SessionRow), 5),
-            (selected!(billing_profile, ProfileRow), 5),
+            (selected!(purchase_order, OrderRow), 7),
+            (selected!(session, SessionRow), 4),
+            (selected!(billing_profile, ProfileRow), 4),
             (selected!(processor_op, OpRow), 3),
             (selected!(refund, RefundRow), 4),
         ] {

@@ -2,12 +2,11 @@
 
 use diesel::sql_types::{BigInt, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
-use dropin_ports::{NewAuditEntry, NewHistoryEntry};
+use dropin_ports::{Acting, Actor, NewAuditEntry, NewHistoryEntry};
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{rows, statement_about};
 
-use super::append::EntryColumns;
 use crate::history::{Steps, step};
 
 rows! {
@@ -34,23 +33,35 @@ statement_about! {
     include_str!("append_with_history.postgres.sql");
 }
 
-/// The row of an entry that belongs to the batched row `number`.
+/// The row of an entry that belongs to the batched row `number`; refused when it makes no sense.
 pub(crate) fn audit_row(number: i64, entry: &NewAuditEntry) -> Result<AuditRow<'_>, Fault> {
-    let columns = EntryColumns::new(entry)?;
+    let Acting { actor, address, note } = &entry.acting;
+    let (actor_kind, actor_name) = match actor {
+        Actor::Merchant(username) => ("MERCHANT", Some(username.as_str())),
+        Actor::Operator(name) => ("OPERATOR", Some(name.as_str())),
+        Actor::CommandLine(name) => ("COMMAND_LINE", Some(name.as_str())),
+        Actor::System => ("SYSTEM", None),
+        Actor::Shopper => return Err(Fault::Refused("a shopper's acts are history, not audited".to_owned())),
+    };
+    for document in [&entry.before, &entry.after].into_iter().flatten() {
+        if serde_json::from_str::<serde::de::IgnoredAny>(document).is_err() {
+            return Err(Fault::Refused("what an audit entry says of before and after must be JSON".to_owned()));
+        }
+    }
     Ok(AuditRow {
         number,
-        id: columns.id,
-        merchant_id: columns.merchant_id,
-        actor_kind: columns.actor_kind,
-        actor_name: columns.actor_name,
-        address: columns.address,
-        note: columns.note,
-        action: columns.action,
-        subject_kind: columns.subject_kind,
-        subject_id: columns.subject_id,
-        value_before: columns.before,
-        value_after: columns.after,
-        happened_at: columns.happened_at,
+        id: Id(entry.id.uuid()),
+        merchant_id: entry.merchant_id.map(|merchant| Id(merchant.uuid())),
+        actor_kind,
+        actor_name,
+        address: address.map(|address| address.to_string()),
+        note: note.as_deref(),
+        action: entry.action.as_str(),
+        subject_kind: entry.subject.kind.as_str(),
+        subject_id: &entry.subject.id,
+        value_before: entry.before.as_deref(),
+        value_after: entry.after.as_deref(),
+        happened_at: Instant(entry.at),
     })
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
-use dropin_kernel::{OpId, ProcessorId, RefundId, Timestamp};
+use dropin_kernel::{OpId, RefundId, Timestamp};
 use dropin_order::{OpState, Operation, ProcessorReference};
 use dropin_ports::{Applied, ClaimedOperation, OpenOperations, Settlement, StoredResponse};
 use dropin_store_runtime::connection::AnyConnection;
@@ -17,6 +17,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::worker_pool::TxOutcome;
 use dropin_store_runtime::{on_each, statement};
 
+use super::operation_batch::new_operation;
 use crate::columns::ColumnsOf;
 use crate::idempotency;
 use crate::rows::{OpRow, read_kind, read_state};
@@ -32,15 +33,15 @@ statement! {
     Insert<'a> {
         id: Id => SqlId,
         order: Id => SqlId,
-        kind: &'static str => Text,
-        state: &'static str => Text,
-        currency: &'static str => Text,
+        kind: &'a str => Text,
+        state: &'a str => Text,
+        currency: &'a str => Text,
         amount: i64 => BigInt,
         authorization: Option<Id> => Nullable<SqlId>,
         refund: Option<Id> => Nullable<SqlId>,
         reference: Option<&'a str> => Nullable<Text>,
         processor: Option<&'a str> => Nullable<Text>,
-        channel: &'static str => Text,
+        channel: &'a str => Text,
         epoch: i64 => BigInt,
         tries: i32 => Integer,
         due_at: Instant => SqlInstant,
@@ -128,29 +129,25 @@ statement! {
 const COUNT: &str = "SELECT kind, state, count(*), min(created_at) FROM processor_op \
     WHERE state IN ('PREPARED', 'UNKNOWN', 'PENDING') GROUP BY kind, state ORDER BY kind, state";
 
-/// How often its status was asked for, as it is stored.
-pub(crate) fn tries(operation: &Operation) -> Result<i32, Fault> {
-    i32::try_from(operation.tries).map_err(|_beyond| Fault::Refused("too many tries to be stored".to_owned()))
-}
-
 /// Inserts a new operation.
 pub(super) fn insert(connection: &mut AnyConnection, operation: &Operation) -> Result<(), Fault> {
+    let row = new_operation(0, operation)?;
     let insert = Insert {
-        id: Id(operation.id.uuid()),
-        order: Id(operation.order_id.uuid()),
-        kind: operation.kind.as_str(),
-        state: operation.state.as_str(),
-        currency: operation.amount.currency().code(),
-        amount: operation.amount.minor(),
-        authorization: operation.authorization.map(|authorization| Id(authorization.uuid())),
-        refund: operation.refund.map(|refund| Id(refund.uuid())),
-        reference: operation.reference.as_ref().map(ProcessorReference::as_str),
-        processor: operation.processor.as_ref().map(ProcessorId::as_str),
-        channel: operation.channel.as_str(),
-        epoch: operation.epoch,
-        tries: tries(operation)?,
-        due_at: Instant(operation.due_at),
-        created_at: Instant(operation.created_at),
+        id: row.id,
+        order: row.order_id,
+        kind: row.kind,
+        state: row.state,
+        currency: row.currency,
+        amount: row.minor,
+        authorization: row.authorization_id,
+        refund: row.refund_id,
+        reference: row.reference,
+        processor: row.processor,
+        channel: row.channel,
+        epoch: row.epoch,
+        tries: row.tries,
+        due_at: row.due_at,
+        created_at: row.created_at,
     };
     on_each!(connection, inner => insert.execute(inner))?;
     Ok(())

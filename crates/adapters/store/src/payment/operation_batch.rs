@@ -5,8 +5,6 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::rows;
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 
-use super::operation::tries;
-
 rows! {
     /// An operation to be written down; `number` says for whom.
     NewOperations of NewOperation<'a> {
@@ -45,7 +43,7 @@ pub(super) fn new_operation(number: i64, next: &Operation) -> Result<NewOperatio
         processor: next.processor.as_ref().map(ProcessorId::as_str),
         channel: next.channel.as_str(),
         epoch: next.epoch,
-        tries: tries(next)?,
+        tries: i32::try_from(next.tries).map_err(|_beyond| Fault::Refused("too many tries to be stored".to_owned()))?,
         due_at: Instant(next.due_at),
         created_at: Instant(next.created_at),
     })

@@ -7,9 +7,28 @@ use dropin_order::{Refund, RefundState};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
-use dropin_store_runtime::{on_each, statement};
+use dropin_store_runtime::{on_each, rows, statement};
 
 use crate::schema::refund;
+
+rows! {
+    /// A refund that is begun.
+    NewRefunds of NewRefund<'a> {
+        number: i64 => BigInt,
+        id: Id => SqlId,
+        order_id: Id => SqlId,
+        merchant_id: Id => SqlId,
+        reference: &'a str => Text,
+        currency: &'a str => Text,
+        minor: i64 => BigInt,
+        description: Option<&'a str> => Nullable<Text>,
+        state: &'a str => Text,
+        created_at: Instant => SqlInstant,
+        updated_at: Instant => SqlInstant,
+        settlement_currency: Option<&'a str> => Nullable<Text>,
+        settlement: Option<i64> => Nullable<BigInt>,
+    }
+}
 
 statement! {
     Insert<'a> {
@@ -17,13 +36,13 @@ statement! {
         order: Id => SqlId,
         merchant: Id => SqlId,
         reference: &'a str => Text,
-        currency: &'static str => Text,
+        currency: &'a str => Text,
         amount: i64 => BigInt,
         description: Option<&'a str> => Nullable<Text>,
-        state: &'static str => Text,
+        state: &'a str => Text,
         created_at: Instant => SqlInstant,
         updated_at: Instant => SqlInstant,
-        settlement_currency: Option<&'static str> => Nullable<Text>,
+        settlement_currency: Option<&'a str> => Nullable<Text>,
         settlement: Option<i64> => Nullable<BigInt>,
     }
     both include_str!("insert_refund.sql");
@@ -44,21 +63,41 @@ statement! {
         WHERE id = $5 AND order_id = $6 AND currency = $7 AND state = 'IN_PROGRESS'";
 }
 
-/// Inserts a new refund; `false` when its Order has one with that reference.
-pub(super) fn insert(connection: &mut AnyConnection, refund: &Refund) -> Result<bool, Fault> {
-    let insert = Insert {
+/// Its row.
+pub(super) fn new_refund(number: i64, refund: &Refund) -> NewRefund<'_> {
+    NewRefund {
+        number,
         id: Id(refund.id.uuid()),
-        order: Id(refund.order_id.uuid()),
-        merchant: Id(refund.merchant_id.uuid()),
+        order_id: Id(refund.order_id.uuid()),
+        merchant_id: Id(refund.merchant_id.uuid()),
         reference: &refund.reference,
         currency: refund.amount.currency().code(),
-        amount: refund.amount.minor(),
+        minor: refund.amount.minor(),
         description: refund.description.as_deref(),
         state: refund.state.as_str(),
         created_at: Instant(refund.created_at),
         updated_at: Instant(refund.updated_at),
         settlement_currency: refund.settlement.as_ref().map(|amount| amount.currency().code()),
         settlement: refund.settlement.as_ref().map(Amount::minor),
+    }
+}
+
+/// Inserts a new refund; `false` when its Order has one with that reference.
+pub(super) fn insert(connection: &mut AnyConnection, refund: &Refund) -> Result<bool, Fault> {
+    let row = new_refund(0, refund);
+    let insert = Insert {
+        id: row.id,
+        order: row.order_id,
+        merchant: row.merchant_id,
+        reference: row.reference,
+        currency: row.currency,
+        amount: row.minor,
+        description: row.description,
+        state: row.state,
+        created_at: row.created_at,
+        updated_at: row.updated_at,
+        settlement_currency: row.settlement_currency,
+        settlement: row.settlement,
     };
     Ok(on_each!(connection, inner => insert.execute(inner))? == 1)
 }

@@ -5,7 +5,7 @@ use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
 use dropin_kernel::Change;
 use dropin_money::Amount;
-use dropin_order::{FailureReason, Refund, VoidCause};
+use dropin_order::{FailureReason, VoidCause};
 use dropin_ports::NewEvent;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
@@ -13,6 +13,7 @@ use dropin_store_runtime::wake;
 use dropin_store_runtime::{rows, statement_about};
 
 use super::operation_batch::{NewOperations, new_operation};
+use super::refund::{NewRefunds, new_refund};
 use super::settle::{EligibleSettlement, next_awaited};
 use crate::audit_log::{AuditEntries, audit_row};
 use crate::contract::{ContractRows, CredentialRows, TryRows, contract_row, credential_row, try_row};
@@ -74,25 +75,6 @@ rows! {
         status: Option<i32> => Nullable<Integer>,
         etag: Option<&'a str> => Nullable<Text>,
         body: Option<&'a [u8]> => Nullable<Binary>,
-    }
-}
-
-rows! {
-    /// A refund that is begun.
-    NewRefunds of NewRefund<'a> {
-        number: i64 => BigInt,
-        id: Id => SqlId,
-        order_id: Id => SqlId,
-        merchant_id: Id => SqlId,
-        reference: &'a str => Text,
-        currency: &'a str => Text,
-        minor: i64 => BigInt,
-        description: Option<&'a str> => Nullable<Text>,
-        state: &'a str => Text,
-        created_at: Instant => SqlInstant,
-        updated_at: Instant => SqlInstant,
-        settlement_currency: Option<&'a str> => Nullable<Text>,
-        settlement: Option<i64> => Nullable<BigInt>,
     }
 }
 
@@ -233,24 +215,6 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> Result<InputRow<'
         etag: answer.and_then(|answer| answer.etag.as_deref()),
         body: answer.map(|answer| answer.body.as_slice()),
     })
-}
-
-fn new_refund(number: i64, refund: &Refund) -> NewRefund<'_> {
-    NewRefund {
-        number,
-        id: Id(refund.id.uuid()),
-        order_id: Id(refund.order_id.uuid()),
-        merchant_id: Id(refund.merchant_id.uuid()),
-        reference: &refund.reference,
-        currency: refund.amount.currency().code(),
-        minor: refund.amount.minor(),
-        description: refund.description.as_deref(),
-        state: refund.state.as_str(),
-        created_at: Instant(refund.created_at),
-        updated_at: Instant(refund.updated_at),
-        settlement_currency: refund.settlement.as_ref().map(|amount| amount.currency().code()),
-        settlement: refund.settlement.as_ref().map(Amount::minor),
-    }
 }
 
 fn event(number: i64, ordinal: i64, event: &NewEvent) -> Event<'_> {

@@ -20,14 +20,8 @@ pub(crate) type Found = (SessionRow, ProfileRow, Option<OrderRow>);
 pub(crate) type FoundColumns = (ColumnsOf<SessionRow>, ColumnsOf<ProfileRow>, Nullable<ColumnsOf<OrderRow>>);
 
 statement! {
-    OfMerchant { id: Id => SqlId, merchant: Id => SqlId, }
-    both include_str!("find_of_merchant.sql");
-    returns FoundColumns;
-}
-
-statement! {
-    OfAnybody { id: Id => SqlId, }
-    both include_str!("find_of_anybody.sql");
+    FindOne { id: Id => SqlId, merchant: Option<Id> => Nullable<SqlId>, }
+    both include_str!("find_session.sql");
     returns FoundColumns;
 }
 
@@ -48,18 +42,10 @@ impl Work for Search {
     type Answer = Option<SessionWithOrder>;
 
     fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<Self::Answer>, Fault> {
-        let id = Id(self.id.uuid());
-        let found: QueryResult<Found> = match self.merchant {
-            Some(merchant) => {
-                let find = OfMerchant { id, merchant: Id(merchant.uuid()) };
-                on_each!(connection, inner => find.get_result(inner))
-            }
-            None => {
-                let find = OfAnybody { id };
-                on_each!(connection, inner => find.get_result(inner))
-            }
-        };
-        let found = found.optional().in_table("session")?;
+        let merchant = self.merchant.map(|merchant| Id(merchant.uuid()));
+        let find = FindOne { id: Id(self.id.uuid()), merchant };
+        let found: Option<Found> =
+            on_each!(connection, inner => find.get_result(inner)).optional().in_table("session")?;
         found.map(restore).transpose().map(TxOutcome::Commit)
     }
 }

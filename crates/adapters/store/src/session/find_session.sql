@@ -1,6 +1,6 @@
--- Any Session.
+-- A Session, of its merchant where one is named.
 --
--- $1 id
+-- $1 id, $2 merchant: NULL for any
 
 SELECT session.id, session.merchant_id, session.revision, session.state, session.order_id, session.attempt_id,
     session.cancel_reason, session.failure_reason, session.currency, session.total_minor, session.billing_profile_id,
@@ -19,4 +19,5 @@ SELECT session.id, session.merchant_id, session.revision, session.state, session
     purchase_order.disputed_minor
 FROM session
 JOIN billing_profile ON billing_profile.id = session.billing_profile_id
-LEFT JOIN purchase_order ON purchase_order.id = session.order_id WHERE session.id = $1;
+LEFT JOIN purchase_order ON purchase_order.id = session.order_id
+WHERE session.id = $1 AND session.merchant_id = coalesce($2, session.merchant_id);
