@@ -16,9 +16,9 @@ use super::batches::STUCK;
 use super::checkouts::{
     assert_no_deadlock, begin, is_done, keyed, opened, prepare, settle, settle_together, transactions,
 };
-use crate::common::RawPostgres;
 use super::payments::holder;
 use super::wait_for;
+use crate::common::RawPostgres;
 
 /// How many come at once.
 const CONTRACTS: usize = 60;
