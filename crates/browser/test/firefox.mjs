@@ -1,7 +1,7 @@
 // Firefox by WebDriver BiDi (https://w3c.github.io/webdriver-bidi/), without a driver beside it. It says the same as `WebKit` in webkit.mjs.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -12,13 +12,27 @@ import { keyActions } from "./keys.mjs";
 const FIREFOX = process.env.FIREFOX_PATH ?? "/usr/bin/firefox-esr";
 const START_MS = 30_000;
 
+/** What the browser is told to be like; `dark` is its shopper's colours, `forced` their own for all that is shown. */
+function preferences({ dark = false, forced = false }) {
+  return {
+    // A proxy for 127.0.0.1 and localhost, too.
+    "network.proxy.allow_hijacking_localhost": true,
+    // A window that nobody sees has the focus all the same.
+    "focusmanager.testmode": true,
+    "layout.css.prefers-color-scheme.content-override": dark ? 0 : 1,
+    ...(forced && { "browser.display.document_color_use": 2 }),
+  };
+}
+
 export class Firefox {
   waiting = new Map();
-  sent = 0;
+  counter = { sent: 0 };
 
-  static async launch() {
+  static async launch(look = {}) {
     const engine = new Firefox();
     engine.profile = mkdtempSync(join(tmpdir(), "dropin-firefox-"));
+    const lines = Object.entries(preferences(look)).map(([name, value]) => `user_pref("${name}", ${value});\n`);
+    writeFileSync(join(engine.profile, "user.js"), lines.join(""));
     engine.process = spawn(FIREFOX, ["--headless", "--no-remote", "--remote-debugging-port=0", "--profile", engine.profile], { stdio: ["ignore", "ignore", "pipe"] });
     const address = await new Promise((resolve, reject) => {
       setTimeout(reject, START_MS, new Error("Firefox does not start")).unref();
@@ -38,13 +52,60 @@ export class Firefox {
     return engine;
   }
 
+  /** Processes by what they look like, and contexts in them. */
+  static async launchForContexts() {
+    const running = new Map();
+    const launch = (look) => {
+      const key = JSON.stringify(look);
+      if (!running.has(key)) running.set(key, Firefox.launch(look));
+      return running.get(key);
+    };
+    return {
+      context: async ({ proxy, ...look }) => (await launch(look)).context(proxy),
+      close: async () => {
+        for (const engine of await Promise.all(running.values())) await engine.close();
+      },
+    };
+  }
+
+  /** The same browser with storage of its own, whose pages ask `proxy` for everything. */
+  async context(proxy) {
+    const { userContext } = await this.send("browser.createUserContext", { proxy: { proxyType: "manual", httpProxy: proxy, sslProxy: proxy, noProxy: [] } });
+    return Object.assign(Object.create(this), { userContext });
+  }
+
+  async closeContext() {
+    await this.send("browser.removeUserContext", { userContext: this.userContext });
+  }
+
+  async newPage() {
+    return (await this.send("browsingContext.create", { type: "window", userContext: this.userContext })).context;
+  }
+
+  async closePage() {
+    await this.send("browsingContext.close", { context: this.page });
+  }
+
+  /** The page that is meant from here on. */
+  select(page) {
+    this.page = page;
+  }
+
+  async activate() {
+    await this.send("browsingContext.activate", { context: this.page });
+  }
+
+  async back() {
+    await this.send("browsingContext.traverseHistory", { context: this.page, delta: -1 });
+  }
+
   /** Gives the page a window of this size. */
   async resize(width, height) {
     await this.send("browsingContext.setViewport", { context: this.page, viewport: { width, height } });
   }
 
   send(method, params) {
-    const id = (this.sent += 1);
+    const id = (this.counter.sent += 1);
     this.socket.send(JSON.stringify({ id, method, params }));
     return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject, method }));
   }
@@ -84,11 +145,11 @@ export class Firefox {
     return JSON.parse((await this.call(await this.inside(finds), wrapped, [JSON.stringify(args)])).value);
   }
 
-  async click(finds, find) {
+  async click(finds, find, count = 1) {
     const context = await this.inside(finds);
     const { sharedId } = await this.call(context, `() => { const one = (${find})(); one.scrollIntoView({ block: "center" }); return one; }`);
     const move = { type: "pointerMove", x: 0, y: 0, origin: { type: "element", element: { sharedId } } };
-    const actions = [move, { type: "pointerDown", button: 0 }, { type: "pointerUp", button: 0 }];
+    const actions = [move, ...Array(count).fill([{ type: "pointerDown", button: 0 }, { type: "pointerUp", button: 0 }]).flat()];
     await this.send("input.performActions", { context, actions: [{ type: "pointer", id: "mouse", actions }] });
   }
 

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { keyActions } from "./keys.mjs";
+import { SCRIPT_TIMEOUT_MS } from "./pretended.mjs";
 
 const DRIVER = "/usr/bin/WebKitWebDriver";
 const LIBRARIES = "/usr/lib";
@@ -37,16 +38,20 @@ async function display() {
 }
 
 export class WebKit {
-  static async launch() {
+  /** Windows that were closed, to be used again: the browser ends with its last one. */
+  free = [];
+
+  static async launch({ screen, proxy, dark = false } = {}) {
     const binary = miniBrowser();
     const engine = new WebKit();
-    engine.screen = await display();
+    if (!screen) engine.screen = await display();
     const port = await freePort();
-    const environment = { ...process.env, DISPLAY: engine.screen.name, GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1", WEBKIT_DISABLE_COMPOSITING_MODE: "1", NO_AT_BRIDGE: "1" };
+    const environment = { ...process.env, DISPLAY: (screen ?? engine.screen).name, GTK_THEME: dark ? "Adwaita:dark" : "Adwaita", GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1", WEBKIT_DISABLE_COMPOSITING_MODE: "1", NO_AT_BRIDGE: "1" };
     engine.driver = spawn(DRIVER, [`--port=${port}`, "--host=127.0.0.1"], { env: environment, stdio: "ignore" });
     engine.url = `http://127.0.0.1:${port}`;
     const options = { binary, args: ["--automation"] };
-    const capabilities = { alwaysMatch: { browserName: "MiniBrowser", "webkitgtk:browserOptions": options, timeouts: { script: 20_000 } } };
+    const manual = proxy && { proxy: { proxyType: "manual", httpProxy: proxy, sslProxy: proxy } };
+    const capabilities = { alwaysMatch: { browserName: "MiniBrowser", "webkitgtk:browserOptions": options, timeouts: { script: SCRIPT_TIMEOUT_MS }, ...manual } };
     const end = Date.now() + START_MS;
     for (;;) {
       try {
@@ -61,6 +66,51 @@ export class WebKit {
         await new Promise((resolve) => setTimeout(resolve, 100));
       }
     }
+  }
+
+  /** A browser for each context: what a browser keeps is one for all of its windows. */
+  static async launchForContexts() {
+    const screen = await display();
+    const running = new Set();
+    return {
+      context: async (look) => {
+        const engine = await WebKit.launch({ ...look, screen });
+        running.add(engine);
+        return engine;
+      },
+      close: async () => {
+        for (const engine of running) await engine.close();
+        screen.server.kill();
+      },
+    };
+  }
+
+  async closeContext() {
+    await this.close();
+  }
+
+  async newPage(isFirst) {
+    if (isFirst) return (this.page = await this.call("GET", "/window"));
+    return this.free.pop() ?? (await this.call("POST", "/window/new", { type: "window" })).handle;
+  }
+
+  async closePage() {
+    await this.open("about:blank");
+    this.free.push(this.page);
+  }
+
+  /** The page that is meant from here on. */
+  async select(page) {
+    if (page === this.page) return;
+    await this.call("POST", "/window", { handle: page });
+    this.page = page;
+  }
+
+  /** Its windows lie beside each other. */
+  activate() {}
+
+  async back() {
+    await this.call("POST", "/back", {});
   }
 
   async call(method, path, body) {
@@ -103,11 +153,13 @@ export class WebKit {
   }
 
   /** Clicks what `find` finds in the page, or in the last of the frames. */
-  async click(finds, find) {
+  async click(finds, find, count = 1) {
     await this.call("POST", "/frame", { id: null });
     for (const one of finds) await this.call("POST", "/frame", { id: await this.execute(one, []) });
     const element = await this.execute(find, []);
-    await this.call("POST", `/element/${element[ELEMENT]}/click`, {});
+    if (count === 1) return this.call("POST", `/element/${element[ELEMENT]}/click`, {});
+    const actions = [{ type: "pointerMove", x: 0, y: 0, origin: element }, ...Array(count).fill([{ type: "pointerDown", button: 0 }, { type: "pointerUp", button: 0 }]).flat()];
+    return this.call("POST", "/actions", { actions: [{ type: "pointer", id: "mouse", actions }] });
   }
 
   /** Presses keys one after the other, as a keyboard does: characters, or names such as `Tab` and `Shift+Tab`. */
@@ -117,6 +169,8 @@ export class WebKit {
   }
 
   async close() {
+    if (this.isClosed) return;
+    this.isClosed = true;
     await this.call("DELETE", "").catch(() => {});
     for (const child of [this.driver, this.screen?.server]) child?.kill();
   }

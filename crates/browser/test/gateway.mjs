@@ -1,0 +1,108 @@
+// What Playwright does inside Chromium, as a proxy before the other engines: requests that are watched, held, answered or cut off, scripts before a page's own, and a
+// network that goes away. It says the same as Playwright's `BrowserContext` and `Route`.
+
+import { createHash } from "node:crypto";
+import { createServer, request as ask } from "node:http";
+
+/** As Playwright reads it: `*` is anything but a slash, `**` anything, braces a choice. */
+export function globOf(glob) {
+  const parts = { "**": ".*", "*": "[^/]*", "{": "(?:", "}": ")", ",": "|" };
+  const text = glob.replace(/\*\*|[*{},]|[.?+^$()|[\]\\]/g, (part) => parts[part] ?? `\\${part}`);
+  return new RegExp(`^${text}$`);
+}
+
+async function bytesOf(stream) {
+  const chunks = [];
+  for await (const chunk of stream) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** Neither is true of what is written anew. */
+const withoutLength = ({ "content-length": _, "transfer-encoding": __, ...headers }) => headers;
+
+export class Gateway {
+  routes = [];
+  /** Texts of scripts, or functions that make them. */
+  scripts = [];
+  listeners = [];
+  isOffline = false;
+  sockets = new Set();
+
+  async start() {
+    this.server = createServer((request, response) => void this.serve(request, response).catch(() => request.socket.destroy()));
+    this.server.on("connection", (socket) => {
+      this.sockets.add(socket.on("close", () => this.sockets.delete(socket)).on("error", () => {}));
+      if (this.isOffline) socket.destroy();
+    });
+    // No test needs an answer by TLS.
+    this.server.on("connect", (_, socket) => socket.destroy());
+    await new Promise((resolve) => this.server.listen(0, "127.0.0.1", resolve));
+    this.address = `127.0.0.1:${this.server.address().port}`;
+    return this;
+  }
+
+  stop() {
+    this.cut();
+    this.server.close();
+  }
+
+  cut() {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  setOffline(isOffline) {
+    this.isOffline = isOffline;
+    if (isOffline) this.cut();
+  }
+
+  tell(kind, request) {
+    for (const [wanted, listener] of this.listeners) if (wanted === kind) listener(request);
+  }
+
+  async serve(request, response) {
+    const seen = { url: () => request.url, headers: () => request.headers, allHeaders: async () => request.headers, sizes: async () => seen.size };
+    this.tell("request", seen);
+    const body = await bytesOf(request);
+    const finish = ({ status, headers, body }) => {
+      const prepared = this.prepare(headers, body);
+      response.writeHead(status, prepared.headers).end(prepared.body);
+      seen.size = { responseBodySize: prepared.body.length, responseHeadersSize: String(Object.entries(prepared.headers).map(([name, value]) => `${name}: ${value}\r\n`)).length };
+      this.tell("requestfinished", seen);
+      this.tell("response", { url: () => request.url });
+    };
+    const fetch = (more) => this.fetch(request, response, body, more);
+    // As in Playwright, what was registered last is asked first.
+    const [, handler] = this.routes.findLast(([pattern]) => pattern.test(request.url)) ?? [];
+    if (!handler) return finish(await fetch());
+    await handler({
+      request: () => seen,
+      abort: async () => request.socket.destroy(),
+      continue: async () => finish(await fetch()),
+      fetch: async () => {
+        const answer = await fetch({ "accept-encoding": "identity" });
+        return { ...answer, text: async () => String(answer.body) };
+      },
+      fulfill: async ({ response: from, status = from?.status ?? 200, headers = from?.headers ?? {}, contentType, body = from?.body ?? "" }) =>
+        finish({ status, headers: { ...headers, ...(contentType && { "content-type": contentType }) }, body: Buffer.from(body) }),
+    });
+  }
+
+  /** What the server answers; a request that the browser gives up is given up there too. */
+  async fetch(request, response, body, more) {
+    const sent = ask(request.url, { method: request.method, headers: { ...request.headers, connection: "close", ...more }, agent: false });
+    response.on("close", () => response.writableEnded || sent.destroy());
+    const answer = await new Promise((resolve, reject) => sent.on("response", resolve).on("error", reject).end(body));
+    const { connection: _, "keep-alive": __, ...headers } = answer.headers;
+    return { status: answer.statusCode, headers: withoutLength(headers), body: await bytesOf(answer) };
+  }
+
+  /** Puts the scripts into a document, and their digest into its policy. */
+  prepare(headers, body) {
+    if (!/^text\/html/.test(headers["content-type"] ?? "") || this.scripts.length === 0) return { headers, body };
+    const code = `document.currentScript.remove();${this.scripts.map((one) => (typeof one === "function" ? one() : one)).join(";")}`.replaceAll("</script", "<\\/script");
+    const digest = `'sha256-${createHash("sha256").update(code).digest("base64")}'`;
+    const policy = headers["content-security-policy"]?.replace(/(^|; )script-src /, `$1script-src ${digest} `);
+    const html = String(body).replace(/^(<!doctype[^>]*>)?/i, (doctype) => `${doctype}<script>${code}</script>`);
+    return { headers: { ...headers, ...(policy && { "content-security-policy": policy }) }, body: Buffer.from(html) };
+  }
+}
