@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, test } from "node:test";
 import { cutOff } from "./cut-off.mjs";
-import { ENGINE, endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
+import { ENGINE, endPanel, fill, lacks, openShop, status, until, useWorld, world } from "./harness.mjs";
 import { CARDS, CB, CHALLENGED, CO_BADGED, savedCard } from "./mock-server.mjs";
 
 useWorld();
@@ -202,10 +202,7 @@ for (const lang of locales) {
   });
 }
 
-/** What follows is looked at in Chromium; the other engines are asked by axe. */
-const here = { skip: ENGINE !== "chromium" && "in Chromium alone" };
-
-test("Arabic runs from right to left, numbers from left to right, and Arabic digits are taken", here, async () => {
+test("Arabic runs from right to left, numbers from left to right, and Arabic digits are taken", async () => {
   const shop = await openShop({ session: world.mock.session({ currency: "EGP" }), options: { locale: "ar_EG" } });
   assert.equal(await shop.frameOf().evaluate(() => `${document.documentElement.dir} ${document.documentElement.lang}`), "rtl ar-EG");
   assert.equal(await shop.page.locator("#pay .root").getAttribute("dir"), "rtl");
@@ -224,7 +221,7 @@ test("Arabic runs from right to left, numbers from left to right, and Arabic dig
   await shop.context.close();
 });
 
-test("the language comes from the locale, the page, the browser, in that order", here, async () => {
+test("the language comes from the locale, the page, the browser, in that order", async () => {
   const cases = [
     [{ locale: "de_AT" }, "en", "de-AT"],
     [{ locale: "xx_YY" }, "de", "de"],
@@ -253,7 +250,7 @@ const preset = async (shop, name) => {
   }, [`${world.mock.assetUrl}/v1/appearance.css`, name]);
 };
 
-test("a preset of the look is a class: all of the drop-in follows it, and the page's own variables outweigh it", here, async () => {
+test("a preset of the look is a class: all of the drop-in follows it, and the page's own variables outweigh it", async () => {
   const shop = await openShop({ session: world.mock.session({ others: true }) });
   const seen = async () => [
     await shop.page.locator("#pay .root").getAttribute("data-scheme"),
@@ -287,7 +284,7 @@ test("axe finds nothing in any preset of the look", async () => {
   await shop.context.close();
 });
 
-test("amounts have their currency's decimals", here, async () => {
+test("amounts have their currency's decimals", async () => {
   for (const [amount, currency, minorUnits, shown] of [[1980, "JPY", 0, "Pay ¥1,980"], [1.5, "KWD", 3, "Pay KWD 1.500"], [999999999999.99, "USD", 2, "Pay $999,999,999,999.99"]]) {
     const shop = await openShop({ session: world.mock.session({ amount, currency, minorUnits }) });
     assert.equal((await shop.button().innerText()).replace(/\u00a0/g, " "), shown);
@@ -295,7 +292,7 @@ test("amounts have their currency's decimals", here, async () => {
   }
 });
 
-test("the live regions are there before anything is said, and say what happens", here, async () => {
+test("the live regions are there before anything is said, and say what happens", async () => {
   const session = world.mock.session();
   const shop = await openShop({ session, wait: false });
   assert.equal(await shop.page.locator("#pay [role=status]").textContent(), "");
@@ -316,7 +313,7 @@ test("the live regions are there before anything is said, and say what happens",
   await shop.context.close();
 });
 
-test("in the shopper's own colours every icon has the colour of text, and the sign of work is seen to turn", here, async () => {
+test("in the shopper's own colours every icon has the colour of text, and the sign of work is seen to turn", lacks({ webkit: "WebKit has no forced colours" }), async () => {
   const context = await world.browser.newContext({ forcedColors: "active", colorScheme: "dark", viewport: { width: 390, height: 800 } });
   const shop = await openShop({ session: world.mock.session({ slow: true, others: true }), context });
   await fill(shop);

@@ -9,7 +9,7 @@ import { WebKit } from "./webkit.mjs";
 
 const ENGINES = { firefox: Firefox, webkit: WebKit };
 const WAIT_MS = 15_000;
-const POLL_MS = 20;
+const POLL_MS = 50;
 /** Of what is asked of a frame that moves meanwhile. */
 const MOST_TRIES = 3;
 /** The window that a context has unless it says otherwise. */
@@ -143,8 +143,11 @@ class Locator {
     return this.evaluate((one) => one.value);
   }
 
-  boundingBox() {
-    return this.evaluate((one) => one.getBoundingClientRect().toJSON());
+  /** In the page's window, as far as it is from the frame's. */
+  async boundingBox() {
+    const { x, y, width, height } = await this.evaluate((one) => one.getBoundingClientRect().toJSON());
+    const corner = await this.scope.corner();
+    return { x: x + corner.x, y: y + corner.y, width, height };
   }
 
   focus() {
@@ -274,6 +277,15 @@ class Scope {
     const outside = new Scope(this.page, this.finds.slice(0, -1));
     const isSeen = await outside.run(`() => { const one = (${this.finds.at(-1)})(); return one !== undefined && (${SEEN})(one); }`);
     return Boolean(isSeen) && outside.isShown();
+  }
+
+  /** Where its document begins in the page's window. */
+  async corner() {
+    if (this.finds.length === 0) return { x: 0, y: 0 };
+    const outside = new Scope(this.page, this.finds.slice(0, -1));
+    const inside = await outside.run(`() => { const one = (${this.finds.at(-1)})(); const { x, y } = one.getBoundingClientRect(); return { x: x + one.clientLeft, y: y + one.clientTop }; }`);
+    const corner = await outside.corner();
+    return { x: inside.x + corner.x, y: inside.y + corner.y };
   }
 
   async frameElement() {

@@ -19,6 +19,8 @@ function preferences({ dark = false, forced = false }) {
     "network.proxy.allow_hijacking_localhost": true,
     // A window that nobody sees has the focus all the same.
     "focusmanager.testmode": true,
+    // A page reads the clipboard without asking its shopper.
+    "dom.events.testing.asyncClipboard": true,
     "layout.css.prefers-color-scheme.content-override": dark ? 0 : 1,
     ...(forced && { "browser.display.document_color_use": 2 }),
   };
@@ -70,7 +72,7 @@ export class Firefox {
 
   /** The same browser with storage of its own, whose pages ask `proxy` for everything. */
   async context(proxy) {
-    const { userContext } = await this.send("browser.createUserContext", { proxy: { proxyType: "manual", httpProxy: proxy, sslProxy: proxy, noProxy: [] } });
+    const { userContext } = await this.send("browser.createUserContext", { acceptInsecureCerts: true, proxy: { proxyType: "manual", httpProxy: proxy, sslProxy: proxy, noProxy: [] } });
     return Object.assign(Object.create(this), { userContext });
   }
 

@@ -1,8 +1,10 @@
 // What Playwright does inside Chromium, as a proxy before the other engines: requests that are watched, held, answered or cut off, scripts before a page's own, and a
 // network that goes away. It says the same as Playwright's `BrowserContext` and `Route`.
 
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createServer, request as ask } from "node:http";
+import { createServer as createTlsServer } from "node:https";
 
 /** As Playwright reads it: `*` is anything but a slash, `**` anything, braces a choice. */
 export function globOf(glob) {
@@ -20,6 +22,12 @@ async function bytesOf(stream) {
 /** Neither is true of what is written anew. */
 const withoutLength = ({ "content-length": _, "transfer-encoding": __, ...headers }) => headers;
 
+/** A key and what is signed by itself with it, made anew. */
+function certificate() {
+  const pem = String(execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "-", "-subj", "/CN=localhost", "-days", "1"], { stdio: ["ignore", "pipe", "ignore"] }));
+  return { key: pem, cert: pem };
+}
+
 export class Gateway {
   routes = [];
   /** Texts of scripts, or functions that make them. */
@@ -34,11 +42,24 @@ export class Gateway {
       this.sockets.add(socket.on("close", () => this.sockets.delete(socket)).on("error", () => {}));
       if (this.isOffline) socket.destroy();
     });
-    // No test needs an answer by TLS.
-    this.server.on("connect", (_, socket) => socket.destroy());
+    // What is asked for by TLS is answered by the routes, which a test has for it, or not at all.
+    this.server.on("connect", ({ url }, socket) => {
+      if (!this.routes.some(([pattern]) => pattern.test(`https://${url.replace(/:443$/, "")}/`))) return socket.destroy();
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      this.secure().emit("connection", socket);
+    });
     await new Promise((resolve) => this.server.listen(0, "127.0.0.1", resolve));
     this.address = `127.0.0.1:${this.server.address().port}`;
     return this;
+  }
+
+  /** Speaks TLS for every host, with a certificate that the browsers are told to take. */
+  secure() {
+    this.tls ??= createTlsServer(certificate(), (request, response) => {
+      request.url = `https://${request.headers.host}${request.url}`;
+      void this.serve(request, response).catch(() => request.socket.destroy());
+    });
+    return this.tls;
   }
 
   stop() {
@@ -60,7 +81,9 @@ export class Gateway {
   }
 
   async serve(request, response) {
-    const seen = { url: () => request.url, headers: () => request.headers, allHeaders: async () => request.headers, sizes: async () => seen.size };
+    // Of the document that asks a request tells no more than its origin.
+    const frame = { url: () => (request.headers["sec-fetch-site"] === "same-origin" ? new URL(request.url).origin : (request.headers.referer ?? "")) };
+    const seen = { url: () => request.url, frame: () => frame, sizes: async () => seen.size };
     this.tell("request", seen);
     const body = await bytesOf(request);
     const finish = ({ status, headers, body }) => {

@@ -11,6 +11,11 @@ export const CARD = { number: "4242424242424242", expiry: "1230", code: "123", n
 
 export const ENGINE = process.env.DROPIN_ENGINE ?? "chromium";
 
+export const NO_SHIFTS = "Chromium alone tells of layout shifts";
+
+/** For a test that asks for something that an engine cannot do: it is skipped there. README.md has the list. */
+export const lacks = (reasons) => ({ skip: reasons[ENGINE] ?? false });
+
 export const world = { mock: null, browser: null };
 
 /** Call once per test file. A missing browser fails the run: these tests are the proof. */

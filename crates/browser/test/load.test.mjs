@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { CARD, endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
+import { CARD, ENGINE, NO_SHIFTS, endPanel, fill, lacks, openShop, status, until, useWorld, world } from "./harness.mjs";
 import { savedCard } from "./mock-server.mjs";
 
 useWorld();
@@ -15,6 +15,9 @@ const MOST_REQUESTS = 4;
 const MOST_BYTES = 19_500;
 /** More, where there are saved cards: their part, and that which pays. */
 const SAVED_BYTES = 15_500;
+
+/** WebKit takes no Brotli but over TLS: bytes are weighed in the others. */
+const IS_WEIGHED = ENGINE !== "webkit";
 
 /** Asked for once the form is there: what follows a press, and what is said then. */
 const LATER = /^(?:outcomes\/|payment\.js|progress\.js)/;
@@ -46,10 +49,10 @@ for (const locale of ["en_US", "ar_EG"]) {
     assert.deepEqual(first.map(({ path }) => path).sort(), ["dropin.js", "frame.html", "frame.js", `locales/${locale.slice(0, 2)}.json`]);
     assert.ok(first.length <= MOST_REQUESTS);
     assert.ok(later.every((one) => seen.indexOf(one) >= first.length), "what follows is asked for last");
-    assert.ok(later.length === 3 && later.reduce((total, { bytes }) => total + bytes, 0) <= LATER_BYTES, JSON.stringify(later));
+    assert.ok(later.length === 3 && (!IS_WEIGHED || later.reduce((total, { bytes }) => total + bytes, 0) <= LATER_BYTES), JSON.stringify(later));
     for (const { path, search } of seen) if (!/^(?:dropin\.js|frame\.html)$/.test(path)) assert.match(search, /^\?[\da-f]{12}$/, `${path} is kept for ever`);
     const sum = first.reduce((total, { bytes }) => total + bytes, 0);
-    assert.ok(sum > 14_000 && sum <= MOST_BYTES, `${sum} bytes: ${JSON.stringify(seen)}`);
+    assert.ok(!IS_WEIGHED || (sum > 14_000 && sum <= MOST_BYTES), `${sum} bytes: ${JSON.stringify(seen)}`);
     const asked = world.mock.requests.length;
     await shop.page.close();
     await openShop({ session: world.mock.session(), options, context });
@@ -68,7 +71,7 @@ test("a shopper with saved cards loads one part more, beside the texts", async (
   const first = seen.filter(({ path }) => !LATER.test(path));
   assert.deepEqual(first.map(({ path }) => path).sort(), ["dropin.js", "frame.html", "frame.js", "locales/ar.json", "saved.js"]);
   const sum = first.reduce((total, { bytes }) => total + bytes, 0);
-  assert.ok(sum <= MOST_BYTES + SAVED_BYTES, `${sum} bytes`);
+  assert.ok(!IS_WEIGHED || sum <= MOST_BYTES + SAVED_BYTES, `${sum} bytes`);
   assert.match(seen.find(({ path }) => path === "saved.js").search, /^\?[\da-f]{12}$/, "it is kept for ever");
   await context.close();
 });
@@ -304,7 +307,7 @@ test("a payment counts though the part that shows it comes late, and the shopper
   await shop.context.close();
 });
 
-test("the skeleton is there in the first frame, and nothing on the page moves from then on", async () => {
+test("the skeleton is there in the first frame, and nothing on the page moves from then on", lacks({ firefox: NO_SHIFTS, webkit: NO_SHIFTS }), async () => {
   for (const [viewport, lang] of [[{ width: 1280, height: 900 }, "en"], [{ width: 390, height: 844 }, "en"], [{ width: 1280, height: 900 }, "de"]]) {
     const context = await world.browser.newContext({ viewport });
     const page = await context.newPage();

@@ -75,7 +75,7 @@ test("destroy takes everything away, calls nothing more, and leaves the target f
     window.instance.unselectPaymentMethod();
   });
   assert.equal(await shop.page.locator("#pay .root").count(), 0);
-  assert.equal(shop.page.frames().length, 1, "the frame is gone");
+  assert.equal((await shop.page.frames()).length, 1, "the frame is gone");
   world.mock.finish(shop.session);
   await shop.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 300)));
   assert.equal((await shop.events()).length, before);
@@ -112,7 +112,7 @@ test("a hundred of them, destroyed or with their node removed, leave no frame an
   }, shop.session);
   assert.deepEqual(left, { listeners: 0, frames });
   await shop.page.evaluate(() => document.querySelector("#pay").remove());
-  await until(() => shop.page.frames().length === 1, "the frame to go with its node");
+  await until(async () => (await shop.page.frames()).length === 1, "the frame to go with its node");
   assert.deepEqual(await shop.ends(), []);
   assert.deepEqual(shop.problems, []);
   await shop.context.close();

@@ -51,7 +51,7 @@ export class WebKit {
     engine.url = `http://127.0.0.1:${port}`;
     const options = { binary, args: ["--automation"] };
     const manual = proxy && { proxy: { proxyType: "manual", httpProxy: proxy, sslProxy: proxy } };
-    const capabilities = { alwaysMatch: { browserName: "MiniBrowser", "webkitgtk:browserOptions": options, timeouts: { script: SCRIPT_TIMEOUT_MS }, ...manual } };
+    const capabilities = { alwaysMatch: { browserName: "MiniBrowser", acceptInsecureCerts: true, "webkitgtk:browserOptions": options, timeouts: { script: SCRIPT_TIMEOUT_MS }, ...manual } };
     const end = Date.now() + START_MS;
     for (;;) {
       try {
