@@ -453,6 +453,8 @@ class Context {
 
 /** A browser, for one test file. */
 export class Driven {
+  gateways = [];
+
   static async launch(name) {
     const driven = new Driven();
     driven.browser = await ENGINES[name].launchForContexts();
@@ -462,10 +464,13 @@ export class Driven {
   async newContext({ viewport = VIEWPORT, colorScheme, forcedColors } = {}) {
     const gateway = await new Gateway().start();
     const engine = await this.browser.context({ proxy: gateway.address, dark: colorScheme === "dark", forced: forcedColors === "active" });
+    this.gateways.push(gateway);
     return new Context({ engine, gateway, viewport });
   }
 
-  close() {
-    return this.browser.close();
+  async close() {
+    await this.browser.close();
+    // A test that failed has closed nothing.
+    for (const gateway of this.gateways) gateway.stop();
   }
 }

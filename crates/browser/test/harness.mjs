@@ -11,6 +11,7 @@ export const CARD = { number: "4242424242424242", expiry: "1230", code: "123", n
 
 export const ENGINE = process.env.DROPIN_ENGINE ?? "chromium";
 
+export const NO_DIGESTS = "WebKit checks no digest of a module that it preloads";
 export const NO_SHIFTS = "Chromium alone tells of layout shifts";
 
 /** For a test that asks for something that an engine cannot do: it is skipped there. README.md has the list. */
