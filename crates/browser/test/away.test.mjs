@@ -221,13 +221,16 @@ test("a closed dialog leaves the payment waiting, and opens again", async () => 
   await shop.context.close();
 });
 
+/** There the bank's page takes the whole window, which the test after these has in all engines. */
+const NO_FRAME = "Chromium alone has frames without credentials, which isolated pages need for the bank's";
+
 for (const path of ["/strict", "/isolated", "/nonce", "/fortress"]) {
-  test(`a bank's check works on ${path}`, async () => {
+  const isolated = ["/isolated", "/fortress"].includes(path);
+  test(`a bank's check works on ${path}`, lacks(isolated ? { firefox: NO_FRAME, webkit: NO_FRAME } : {}), async () => {
     const shop = await challenged({ path });
-    const isolated = ["/isolated", "/fortress"].includes(path);
     assert.equal(await shop.page.evaluate(() => crossOriginIsolated), isolated);
     const bank = (await shop.page.frames()).find((frame) => frame.url().startsWith(world.mock.bankUrl));
-    assert.equal(await bank.evaluate(() => window.credentialless), isolated, "only an isolated page costs the bank its cookies");
+    assert.equal((await bank.evaluate(() => window.credentialless)) ?? false, isolated, "only an isolated page costs the bank its cookies");
     await shop.bank.locator("#confirm").click();
     await endPanel(shop, "done");
     assert.deepEqual(await shop.ends(), [["success"]]);

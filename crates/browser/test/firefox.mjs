@@ -29,6 +29,8 @@ function preferences({ dark = false, forced = false }) {
 export class Firefox {
   waiting = new Map();
   counter = { sent: 0 };
+  /** Contexts of frames, by how they were found. */
+  places = new Map();
 
   static async launch(look = {}) {
     const engine = new Firefox();
@@ -80,8 +82,9 @@ export class Firefox {
     await this.send("browser.removeUserContext", { userContext: this.userContext });
   }
 
-  async newPage() {
-    return (await this.send("browsingContext.create", { type: "window", userContext: this.userContext })).context;
+  /** A window beside the first page's, so that both are drawn. */
+  async newPage(isFirst) {
+    return (await this.send("browsingContext.create", { type: isFirst ? "tab" : "window", userContext: this.userContext })).context;
   }
 
   async closePage() {
@@ -142,13 +145,32 @@ export class Firefox {
     return this.runIn([], code, ...args);
   }
 
-  async runIn(finds, code, ...args) {
+  runIn(finds, code, ...args) {
     const wrapped = `async (given) => JSON.stringify((await (${code})(...JSON.parse(given))) ?? null)`;
-    return JSON.parse((await this.call(await this.inside(finds), wrapped, [JSON.stringify(args)])).value);
+    return this.within(finds, async (context) => JSON.parse((await this.call(context, wrapped, [JSON.stringify(args)])).value));
   }
 
-  async click(finds, find, count = 1) {
+  /** Acts in a frame; where it was the last time, it may still be. */
+  async within(finds, act) {
+    const place = [this.page, ...finds].join();
+    if (this.places.has(place)) {
+      try {
+        return await act(this.places.get(place));
+      } catch (error) {
+        this.places.delete(place);
+        if (!/no such frame/.test(error.message)) throw error;
+      }
+    }
     const context = await this.inside(finds);
+    this.places.set(place, context);
+    return act(context);
+  }
+
+  click(finds, find, count = 1) {
+    return this.within(finds, (context) => this.clickIn(context, find, count));
+  }
+
+  async clickIn(context, find, count) {
     const { sharedId } = await this.call(context, `() => { const one = (${find})(); one.scrollIntoView({ block: "center" }); return one; }`);
     const move = { type: "pointerMove", x: 0, y: 0, origin: { type: "element", element: { sharedId } } };
     const actions = [move, ...Array(count).fill([{ type: "pointerDown", button: 0 }, { type: "pointerUp", button: 0 }]).flat()];

@@ -102,6 +102,7 @@ export class WebKit {
   /** The page that is meant from here on. */
   async select(page) {
     if (page === this.page) return;
+    this.place = undefined;
     await this.call("POST", "/window", { handle: page });
     this.page = page;
   }
@@ -131,16 +132,30 @@ export class WebKit {
   }
 
   /** Runs `code`, a function, in the page; what it returns is JSON, or a promise of it. */
-  async run(code, ...args) {
-    await this.call("POST", "/frame", { id: null });
-    return this.execute(code, args);
+  run(code, ...args) {
+    return this.runIn([], code, ...args);
   }
 
   /** The same in the frame that `find` finds from the document before, one after the other. */
-  async runIn(finds, code, ...args) {
+  runIn(finds, code, ...args) {
+    return this.within(finds, () => this.execute(code, args));
+  }
+
+  /** Acts in a frame. It is gone to only where the driver is elsewhere: going there takes the focus along. */
+  async within(finds, act) {
+    const place = finds.join();
+    if (place === this.place) {
+      try {
+        return await act();
+      } catch (error) {
+        if (!/no such (?:frame|window)/.test(error.message)) throw error;
+      }
+    }
+    this.place = undefined;
     await this.call("POST", "/frame", { id: null });
     for (const find of finds) await this.call("POST", "/frame", { id: await this.execute(find, []) });
-    return this.execute(code, args);
+    this.place = place;
+    return act();
   }
 
   execute(code, args) {
@@ -153,9 +168,11 @@ export class WebKit {
   }
 
   /** Clicks what `find` finds in the page, or in the last of the frames. */
-  async click(finds, find, count = 1) {
-    await this.call("POST", "/frame", { id: null });
-    for (const one of finds) await this.call("POST", "/frame", { id: await this.execute(one, []) });
+  click(finds, find, count = 1) {
+    return this.within(finds, () => this.clickHere(find, count));
+  }
+
+  async clickHere(find, count) {
     const element = await this.execute(find, []);
     if (count === 1) return this.call("POST", `/element/${element[ELEMENT]}/click`, {});
     const actions = [{ type: "pointerMove", x: 0, y: 0, origin: element }, ...Array(count).fill([{ type: "pointerDown", button: 0 }, { type: "pointerUp", button: 0 }]).flat()];
