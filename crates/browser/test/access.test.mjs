@@ -313,7 +313,7 @@ test("the live regions are there before anything is said, and say what happens",
   await shop.context.close();
 });
 
-test("in the shopper's own colours every icon has the colour of text, and the sign of work is seen to turn", lacks({ webkit: "WebKit has no forced colours" }), async () => {
+test("in the shopper's own colours every icon has the colour of text, and the sign of work is seen to turn", lacks("forcedColors"), async () => {
   const context = await world.browser.newContext({ forcedColors: "active", colorScheme: "dark", viewport: { width: 390, height: 800 } });
   const shop = await openShop({ session: world.mock.session({ slow: true, others: true }), context });
   await fill(shop);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ENGINE, NO_DIGESTS, endPanel, fill, lacks, openShop, status, until, useWorld, world } from "./harness.mjs";
+import { ENGINE, endPanel, fill, lacks, openShop, status, until, useWorld, world } from "./harness.mjs";
 import { CHALLENGED } from "./mock-server.mjs";
 
 useWorld();
@@ -221,12 +221,9 @@ test("a closed dialog leaves the payment waiting, and opens again", async () => 
   await shop.context.close();
 });
 
-/** There the bank's page takes the whole window, which the test after these has in all engines. */
-const NO_FRAME = "Chromium alone has frames without credentials, which isolated pages need for the bank's";
-
 for (const path of ["/strict", "/isolated", "/nonce", "/fortress"]) {
   const isolated = ["/isolated", "/fortress"].includes(path);
-  test(`a bank's check works on ${path}`, lacks(isolated ? { firefox: NO_FRAME, webkit: NO_FRAME } : {}), async () => {
+  test(`a bank's check works on ${path}`, lacks(isolated && "credentialless"), async () => {
     const shop = await challenged({ path });
     assert.equal(await shop.page.evaluate(() => crossOriginIsolated), isolated);
     const bank = (await shop.page.frames()).find((frame) => frame.url().startsWith(world.mock.bankUrl));
@@ -263,14 +260,14 @@ test("the bank's page cannot take the shop's away; the shopper can open it in th
   await shop.context.close();
 });
 
-for (const [why, answer, reasons = {}] of [
+for (const [why, answer, lacking] of [
   ["does not load", (route) => route.abort()],
   ["is not the one that was built", async (route) => {
     const response = await route.fetch();
     return route.fulfill({ response, body: `${await response.text()}window.stop();\n` });
-  }, { webkit: NO_DIGESTS }],
+  }, "digests"],
 ]) {
-  test(`where the dialog ${why}, the bank's page takes the whole window`, lacks(reasons), async () => {
+  test(`where the dialog ${why}, the bank's page takes the whole window`, lacks(lacking), async () => {
     const context = await world.browser.newContext();
     await context.route("**/dialog.js*", answer);
     const session = world.mock.session();

@@ -1,4 +1,5 @@
-// The part of the suite that every engine passes: Chromium, Firefox and WebKit as Debian has them. Chromium passes the rest of the suite, too. What an engine cannot do stands in README.md.
+// The part that is tried in every engine before each change: Chromium, Firefox and WebKit as Debian has them. `npm run every` runs the rest of the suite in all of them; what an engine cannot do
+// stands in README.md.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

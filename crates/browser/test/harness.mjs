@@ -5,17 +5,12 @@ import { after, before } from "node:test";
 import { chromium } from "playwright-core";
 import { executablePath, FLAGS } from "./browser.mjs";
 import { Driven } from "./driven.mjs";
+import { ENGINE } from "./lacks.mjs";
 import { Mock } from "./mock-server.mjs";
 
 export const CARD = { number: "4242424242424242", expiry: "1230", code: "123", name: "Ada Lovelace" };
 
-export const ENGINE = process.env.DROPIN_ENGINE ?? "chromium";
-
-export const NO_DIGESTS = "WebKit checks no digest of a module that it preloads";
-export const NO_SHIFTS = "Chromium alone tells of layout shifts";
-
-/** For a test that asks for something that an engine cannot do: it is skipped there. README.md has the list. */
-export const lacks = (reasons) => ({ skip: reasons[ENGINE] ?? false });
+export { ENGINE, lacks } from "./lacks.mjs";
 
 export const world = { mock: null, browser: null };
 

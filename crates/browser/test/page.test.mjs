@@ -362,9 +362,7 @@ test("a frame moved in the page starts over and pays", async () => {
   await shop.context.close();
 });
 
-const NO_CENSUS = "Chromium's DevTools alone count listeners and nodes";
-
-test("a hundred mounts and unmounts leave nothing behind", lacks({ firefox: NO_CENSUS, webkit: NO_CENSUS }), async () => {
+test("a hundred mounts and unmounts leave nothing behind", lacks("census"), async () => {
   const shop = await openShop({ session: world.mock.session() });
   const client = await shop.context.newCDPSession(shop.page);
   const census = async () => {

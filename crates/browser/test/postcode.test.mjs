@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NO_SHIFTS, endPanel, fill, lacks, openShop, until, useWorld, world } from "./harness.mjs";
+import { endPanel, fill, lacks, openShop, until, useWorld, world } from "./harness.mjs";
 import { DECLINED, savedCard } from "./mock-server.mjs";
 
 useWorld();
@@ -120,7 +120,7 @@ test("nothing of it is loaded where nothing is asked, and a saved card and other
   await others.context.close();
 });
 
-test("the form comes with the field, and nothing moves", lacks({ firefox: NO_SHIFTS, webkit: NO_SHIFTS }), async () => {
+test("the form comes with the field, and nothing moves", lacks("layoutShifts"), async () => {
   const shop = await openShop({ session: asking(), prepare: () => {
     window.moved = 0;
     new PerformanceObserver((list) => list.getEntries().forEach(({ value, hadRecentInput }) => !hadRecentInput && (window.moved += value))).observe({ type: "layout-shift", buffered: true });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync } from "node:zlib";
+import { LACKS } from "./lacks.mjs";
 import { load } from "./source.mjs";
 
 const root = new URL("..", import.meta.url);
@@ -295,5 +296,16 @@ test("nothing in the bundle needs what a strict CSP forbids", () => {
   }
   for (const page of ["frame.html", "challenge.html"]) {
     assert.doesNotMatch(readFileSync(new URL(`dist/${page}`, root), "utf8"), /style=|<style|\bon\w+=|<script>/);
+  }
+});
+
+test("what an engine cannot do stands in README.md, and some test asks for it", () => {
+  const readme = readFileSync(new URL("README.md", root), "utf8");
+  const tests = readdirSync(new URL("test", root)).filter((name) => name.endsWith(".test.mjs")).map((name) => readFileSync(new URL(`test/${name}`, root), "utf8")).join("");
+  for (const [name, [engines, why]] of Object.entries(LACKS)) {
+    const row = readme.split("\n").find((line) => line.includes(why)) ?? "";
+    const shown = { firefox: "Firefox", webkit: "WebKit" };
+    assert.ok(row.startsWith(`| ${engines.map((engine) => shown[engine]).join(", ")} |`), `${name}: README.md has no row with: ${why}`);
+    assert.ok(tests.includes(`"${name}"`), `no test asks for ${name}`);
   }
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ENGINE, NO_DIGESTS, endPanel, fill, lacks, openShop, until, useWorld, world } from "./harness.mjs";
+import { ENGINE, endPanel, fill, lacks, openShop, until, useWorld, world } from "./harness.mjs";
 
 useWorld();
 
@@ -125,7 +125,7 @@ async function alter(context, name, { to = () => true, slowly = 0 } = {}) {
 const refusal = (shop) => until(() => (ENGINE === "chromium" ? shop.problems.some((problem) => problem.includes("integrity")) : served > 0), "the browser to refuse");
 
 for (const [path, slowly] of [["/", 0], ["/strict", 0], ["/", 3_500]]) {
-  test(`a wallet's part that is not the one that was built never runs in the page on ${path}, and the card pays; after ${slowly} ms`, lacks({ webkit: NO_DIGESTS }), async () => {
+  test(`a wallet's part that is not the one that was built never runs in the page on ${path}, and the card pays; after ${slowly} ms`, lacks("digests"), async () => {
     const context = await world.browser.newContext();
     await context.addInitScript(installWallet, true);
     await alter(context, "wallet.js", { slowly });
@@ -140,7 +140,7 @@ for (const [path, slowly] of [["/", 0], ["/strict", 0], ["/", 3_500]]) {
   });
 }
 
-test("nor does it in the frame, and the sheet closes", lacks({ webkit: NO_DIGESTS }), async () => {
+test("nor does it in the frame, and the sheet closes", lacks("digests"), async () => {
   const context = await world.browser.newContext();
   await context.addInitScript(installWallet, true);
   await alter(context, "wallet.js", { to: (frame) => frame.url().startsWith(new URL(world.mock.assetUrl).origin) });
@@ -379,7 +379,7 @@ test("a sheet of Google Pay that was open while the total changed pays nothing, 
   await shop.context.close();
 });
 
-test("Google's script is loaded where money moves, once", lacks({ webkit: "WebKitGTK speaks TLS to its proxy where it is to pass TLS on" }), async () => {
+test("Google's script is loaded where money moves, once", lacks("tlsProxy"), async () => {
   const live = await openWithGoogle({ ready: null, session: { Sandbox: false } });
   await live.google.waitFor();
   world.mock.change(live.session, 31);
