@@ -12,6 +12,8 @@ const WAIT_MS = 15_000;
 const POLL_MS = 50;
 /** Of what is asked of a frame that moves meanwhile. */
 const MOST_TRIES = 3;
+/** Of looking whether a window has its size, before it is asked for again. */
+const RESIZE_TRIES = 20;
 /** The window that a context has unless it says otherwise. */
 const VIEWPORT = { width: 1280, height: 900 };
 
@@ -365,8 +367,14 @@ class Page extends Scope {
   }
 
   async setViewportSize({ width, height }) {
-    await this.alone((engine) => engine.resize(width, height));
-    await wait(() => this.run((width) => innerWidth === width, width), `a window ${width} pixels wide`);
+    const isSo = () => this.run((width, height) => innerWidth === width && innerHeight === height, width, height);
+    const fits = async () => {
+      // WebKit's window may still be on its way to another size.
+      await this.alone((engine) => engine.resize(width, height));
+      for (let tries = 0; tries < RESIZE_TRIES && !(await isSo()); tries += 1) await pause();
+      return isSo();
+    };
+    await wait(fits, `a window of ${width} by ${height} pixels`);
   }
 
   on(kind, listener) {
