@@ -1,15 +1,14 @@
 // Firefox and WebKit by the part of Playwright's interface that the tests use, so that a test written for Chromium runs there as it stands. What an engine cannot do
 // stands in README.md, and at the test, which is skipped there.
 
-import { byLabel, byRole, byText, FIND, nth, SEEN, steps } from "./finding.mjs";
+import { FIND, SEEN, steps } from "./finding.mjs";
 import { Firefox } from "./firefox.mjs";
 import { Gateway, globOf } from "./gateway.mjs";
+import { asFunction, Locator, pause, wait } from "./locator.mjs";
 import { clock, PROBLEMS } from "./pretended.mjs";
 import { WebKit } from "./webkit.mjs";
 
 const ENGINES = { firefox: Firefox, webkit: WebKit };
-const WAIT_MS = 15_000;
-const POLL_MS = 50;
 /** Of what is asked of a frame that moves meanwhile. */
 const MOST_TRIES = 3;
 /** Of looking whether a window has its size, before it is asked for again. */
@@ -17,195 +16,11 @@ const RESIZE_TRIES = 20;
 /** The window that a context has unless it says otherwise. */
 const VIEWPORT = { width: 1280, height: 900 };
 
-const pause = () => new Promise((resolve) => setTimeout(resolve, POLL_MS));
-
-/** Waits until `condition` holds. */
-async function wait(condition, what, ms = WAIT_MS) {
-  for (const end = Date.now() + ms; ; await pause()) {
-    if (await condition()) return;
-    if (Date.now() > end) throw new Error(`waited ${ms / 1000} s for: ${what}`);
-  }
-}
-
-/** Text of a function, or an expression, to run in the browser. */
-const asFunction = (code) => (typeof code === "function" ? String(code) : /^\s*(?:async\s*)?(?:\([^)]*\)|\w+)\s*=>/.test(code) ? code : `() => { ${code} }`);
-
 /** Text that calls `code`, with what is given. */
 const called = (code, ...given) => `(${asFunction(code)})(${given.map((one) => JSON.stringify(one)).join()})`;
 
 /** Whether an address is what `waitForURL` and `route` name. */
 const fitsOf = (pattern) => (pattern instanceof RegExp ? pattern : pattern.includes("*") ? globOf(pattern) : { test: (url) => url === pattern });
-
-class Locator {
-  constructor(scope, path) {
-    this.scope = scope;
-    this.path = path;
-  }
-
-  step(...more) {
-    return new Locator(this.scope, [...this.path, ...more]);
-  }
-
-  locator(css, options) {
-    return this.step(...steps(css, options));
-  }
-
-  getByRole(role, options) {
-    return this.step(byRole(role, options));
-  }
-
-  getByText(text, options) {
-    return this.step(byText(text, options));
-  }
-
-  getByLabel(text, options) {
-    return this.step(byLabel(text, options));
-  }
-
-  nth(index) {
-    return this.step(nth(index));
-  }
-
-  first() {
-    return this.nth(0);
-  }
-
-  last() {
-    return this.nth(-1);
-  }
-
-  /** What `code` makes of all elements, or `null` while their frame is not there. */
-  ask(code, ...args) {
-    return this.scope.run(`(steps, ...given) => (${code})((${FIND})(steps), ...given)`, this.path, ...args);
-  }
-
-  evaluateAll(code, arg) {
-    return this.ask(asFunction(code), arg);
-  }
-
-  async evaluate(code, arg) {
-    await this.waitFor({ state: "attached" });
-    return this.ask(`([one], given) => (${asFunction(code)})(one, given)`, arg);
-  }
-
-  async count() {
-    return (await this.ask("(all) => all.length")) ?? 0;
-  }
-
-  /** A frame that is not shown may keep its boxes. */
-  async isVisible() {
-    return ((await this.ask(`([one]) => one !== undefined && (${SEEN})(one)`)) ?? false) && this.scope.isShown();
-  }
-
-  async isHidden() {
-    return !(await this.isVisible());
-  }
-
-  isChecked() {
-    return this.evaluate((one) => one.checked);
-  }
-
-  isDisabled() {
-    return this.evaluate((one) => one.matches(":disabled") || one.closest("[aria-disabled=true]") !== null);
-  }
-
-  async waitFor({ state = "visible", timeout } = {}) {
-    const test = {
-      visible: () => this.isVisible(),
-      attached: async () => (await this.count()) > 0,
-      hidden: () => this.isHidden(),
-      detached: async () => (await this.count()) === 0,
-    }[state];
-    await wait(test, `${JSON.stringify(this.path)} to be ${state}`, timeout);
-  }
-
-  getAttribute(name) {
-    return this.evaluate((one, name) => one.getAttribute(name), name);
-  }
-
-  /** WebKit ends the text of a flex container with a line break. */
-  async innerText() {
-    return (await this.evaluate((one) => one.innerText)).replace(/\n$/, "");
-  }
-
-  async allInnerTexts() {
-    const texts = (await this.ask("(all) => all.map((one) => one.innerText)")) ?? [];
-    return texts.map((text) => text.replace(/\n$/, ""));
-  }
-
-  innerHTML() {
-    return this.evaluate((one) => one.innerHTML);
-  }
-
-  textContent() {
-    return this.evaluate((one) => one.textContent);
-  }
-
-  inputValue() {
-    return this.evaluate((one) => one.value);
-  }
-
-  /** In the page's window, as far as it is from the frame's. */
-  async boundingBox() {
-    const { x, y, width, height } = await this.evaluate((one) => one.getBoundingClientRect().toJSON());
-    const corner = await this.scope.corner();
-    return { x: x + corner.x, y: y + corner.y, width, height };
-  }
-
-  focus() {
-    return this.evaluate((one) => one.focus());
-  }
-
-  blur() {
-    return this.evaluate((one) => one.blur());
-  }
-
-  /** Clicks once it is seen, stands still and takes clicks; `force` asks for none of it. */
-  async click({ force = false } = {}, count = 1) {
-    const still = `async ([one]) => {
-      if (one === undefined || !(${SEEN})(one) || one.matches(":disabled") || one.closest("[aria-disabled=true]")) return false;
-      one.scrollIntoView({ block: "center" });
-      const place = () => JSON.stringify(one.getBoundingClientRect());
-      const before = place();
-      await new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(resolve)); setTimeout(resolve, 100); });
-      return before === place();
-    }`;
-    if (!force) await wait(() => this.ask(still), `${JSON.stringify(this.path)} to take a click`);
-    await this.scope.click(`() => (${FIND})(${JSON.stringify(this.path)})[0]`, count);
-  }
-
-  dblclick() {
-    return this.click({}, 2);
-  }
-
-  async check() {
-    if (!(await this.isChecked())) await this.click();
-  }
-
-  /** Puts `text` in the place of what is there, as one edit. */
-  async fill(text) {
-    await wait(() => this.ask(`([one]) => one !== undefined && (${SEEN})(one) && !one.readOnly && !one.disabled`), `${JSON.stringify(this.path)} to take text`);
-    await this.ask(`([one], text) => {
-      one.focus();
-      one.select();
-      if (document.execCommand(text === "" ? "delete" : "insertText", false, text) || one.value === text) return;
-      // A frame without the window's focus takes no commands in WebKit.
-      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set.call(one, text);
-      one.setSelectionRange(text.length, text.length);
-      one.dispatchEvent(new InputEvent("input", { bubbles: true, inputType: "insertText", data: text }));
-    }`, text);
-  }
-
-  async pressSequentially(text) {
-    await this.focus();
-    await this.scope.page.keyboard.type(text);
-  }
-
-  async press(key) {
-    await this.focus();
-    await this.scope.page.keyboard.press(key);
-  }
-}
 
 /** A document: the page's own, or that of a frame in it. */
 class Scope {
