@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ENGINE, endPanel, fill, lacks, openShop, status, until, useWorld, world } from "./harness.mjs";
+import { ENGINE, endPanel, fill, lacks, NARROWEST, openShop, status, until, useWorld, world } from "./harness.mjs";
 import { CHALLENGED } from "./mock-server.mjs";
 
 useWorld();
@@ -321,7 +321,7 @@ test("on a phone the dialog is the whole screen, on a desk it is not, and nothin
     return [width === innerWidth && height === innerHeight, dialog.scrollWidth <= dialog.clientWidth && dialog.scrollHeight <= dialog.clientHeight];
   });
   assert.deepEqual(await covers(), [false, true]);
-  for (const [width, height] of [[390, 800], [320, 568], [280, 653]]) {
+  for (const [width, height] of [[390, 800], [320, 568], [NARROWEST, 653]]) {
     await shop.page.setViewportSize({ width, height });
     assert.deepEqual(await covers(), [true, true], `${width} px`);
     const bank = await shop.dialog.locator("iframe").boundingBox();

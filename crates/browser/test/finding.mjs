@@ -14,12 +14,19 @@ function find(steps) {
     const shadows = [...root.querySelectorAll("*"), root].flatMap(({ shadowRoot }) => shadowRoot ?? []);
     return [...root.querySelectorAll(css), ...shadows.flatMap((shadow) => below(shadow, css))];
   };
+  /** What is read of an element's content. */
+  const spoken = (one) => [...one.childNodes].map((node) => {
+    if (node.nodeType === Node.TEXT_NODE) return node.data;
+    if (node.nodeType !== Node.ELEMENT_NODE || node.getAttribute("aria-hidden") === "true" || node.hidden) return "";
+    const text = node.getAttribute("aria-label") ?? spoken(node);
+    return getComputedStyle(node).display === "inline" ? text : ` ${text} `;
+  }).join("");
   const named = (root, ids) => ids.split(" ").map((id) => root.getElementById(id)?.innerText ?? "").join(" ");
   const nameOf = (one) => {
     const by = one.getAttribute("aria-labelledby");
     if (by) return named(one.getRootNode(), by);
     const written = [...(one.labels ?? [])].map((label) => label.innerText).join(" ");
-    return one.getAttribute("aria-label") ?? (written || one.querySelector(":scope > legend")?.innerText || one.textContent);
+    return one.getAttribute("aria-label") ?? (written || one.querySelector(":scope > legend")?.innerText || spoken(one));
   };
   const roles = { button: "button, [role=button]", checkbox: "input[type=checkbox]", group: "fieldset, [role=group]", dialog: "dialog, [role=dialog]" };
   const take = {

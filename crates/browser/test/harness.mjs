@@ -10,7 +10,7 @@ import { Mock } from "./mock-server.mjs";
 
 export const CARD = { number: "4242424242424242", expiry: "1230", code: "123", name: "Ada Lovelace" };
 
-export { ENGINE, lacks } from "./lacks.mjs";
+export { ENGINE, lacks, NARROWEST } from "./lacks.mjs";
 
 export const world = { mock: null, browser: null };
 

@@ -4,6 +4,9 @@ const BOTH = ["firefox", "webkit"];
 
 export const ENGINE = process.env.DROPIN_ENGINE ?? "chromium";
 
+/** In pixels; WebKitGTK's window has buttons beside each other. */
+export const NARROWEST = ENGINE === "webkit" ? 290 : 280;
+
 export const LACKS = {
   layoutShifts: [BOTH, "only Chromium tells of layout shifts"],
   census: [BOTH, "only Chromium's DevTools count the listeners and nodes that are left"],

@@ -105,14 +105,14 @@ export class Locator {
     return this.evaluate((one, name) => one.getAttribute(name), name);
   }
 
-  /** WebKit ends the text of a flex container with a line break. */
+  /** WebKit begins and ends the text of a flex container with line breaks. */
   async innerText() {
-    return (await this.evaluate((one) => one.innerText)).replace(/\n$/, "");
+    return (await this.evaluate((one) => one.innerText)).replace(/^\n+|\n+$/g, "");
   }
 
   async allInnerTexts() {
     const texts = (await this.ask("(all) => all.map((one) => one.innerText)")) ?? [];
-    return texts.map((text) => text.replace(/\n$/, ""));
+    return texts.map((text) => text.replace(/^\n+|\n+$/g, ""));
   }
 
   innerHTML() {
@@ -134,8 +134,10 @@ export class Locator {
     return { x: x + corner.x, y: y + corner.y, width, height };
   }
 
-  focus() {
-    return this.evaluate((one) => one.focus());
+  /** Before the shopper has pressed anything, WebKit lets no script give the focus to a field in a frame of another site: it is clicked. */
+  async focus() {
+    const isField = await this.evaluate((one) => (one.focus(), one.getRootNode().activeElement !== one && one.matches("input")));
+    if (isField) await this.click();
   }
 
   blur() {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
+import { ENGINE, endPanel, fill, openShop, status, until, useWorld, world } from "./harness.mjs";
 import { BANK_DETAILS, OTHERS } from "./mock-server.mjs";
 
 useWorld();
@@ -271,13 +271,15 @@ test("a bank transfer ends with its details, which can be copied, and onSuccess 
     ["Name of the bank", "Bank of Trials"], ["Place of the bank", "Berlin, Germany"],
   ];
   assert.deepEqual(await details(), shown);
+  // WebKit lets no page read it.
+  const isRead = ENGINE !== "webkit";
   const copied = [];
   for (const label of ["Amount", "IBAN", "Payment reference"]) {
     await panel.getByRole("button", { name: `Copy ${label}`, exact: true }).click();
     await until(async () => (await shop.page.locator("#pay [role=status]").textContent()) === `${label}: Copied`, "the copy to be announced");
-    copied.push(await shop.page.evaluate(() => navigator.clipboard.readText()));
+    if (isRead) copied.push(await shop.page.evaluate(() => navigator.clipboard.readText()));
   }
-  assert.deepEqual(copied, ["29.90", BANK_DETAILS.Iban, BANK_DETAILS.PaymentReference]);
+  assert.deepEqual(copied, isRead ? ["29.90", BANK_DETAILS.Iban, BANK_DETAILS.PaymentReference] : []);
   assert.equal(await panel.getByRole("button", { name: /^Cop(?:y|ied)/ }).count(), 7, "where the bank is needs no copy");
   assert.deepEqual(await shop.ends(), [["success"]]);
   const [paid] = await shop.paid();

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { CARD, endPanel, fill, lacks, openShop, until, useWorld, world } from "./harness.mjs";
+import { CARD, endPanel, fill, lacks, NARROWEST, openShop, until, useWorld, world } from "./harness.mjs";
 
 useWorld();
 
@@ -240,7 +240,7 @@ test("light and dark follow the container's color-scheme", async () => {
 test("the frame is as high as its content at every width, and nothing overflows", async () => {
   const shop = await openShop({ session: world.mock.session({ Sandbox: true }), lang: "de" });
   await shop.button().click();
-  for (const width of [1280, 768, 390, 320, 280]) {
+  for (const width of [1280, 768, 390, 320, NARROWEST]) {
     await shop.page.setViewportSize({ width, height: 800 });
     const fits = async () => {
       const frame = await shop.page.locator("#pay iframe").evaluate((element) => element.clientHeight);

@@ -2,8 +2,10 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { keyActions } from "./keys.mjs";
 import { SCRIPT_TIMEOUT_MS } from "./pretended.mjs";
 
@@ -29,6 +31,16 @@ async function freePort() {
   return port;
 }
 
+/** Settings of the window around a page: its buttons take no room, which would make it wider than a phone. */
+const SMALL = "toolbar, toolbar *, headerbar, headerbar *, entry, button, image { padding: 0; margin: 0; min-width: 0; min-height: 0; border: 0; font-size: 1px; -gtk-icon-source: none; } toolbutton, toolbutton button { margin: -2px; }";
+
+function settings() {
+  const folder = mkdtempSync(join(tmpdir(), "dropin-webkit-"));
+  mkdirSync(join(folder, "gtk-3.0"));
+  writeFileSync(join(folder, "gtk-3.0/gtk.css"), SMALL);
+  return folder;
+}
+
 /** A display in memory; its number, and the process. */
 async function display() {
   const server = spawn("Xvfb", ["-displayfd", "3", "-screen", "0", "1280x1024x24", "-nolisten", "tcp"], { stdio: ["ignore", "ignore", "ignore", "pipe"] });
@@ -46,7 +58,8 @@ export class WebKit {
     const engine = new WebKit();
     if (!screen) engine.screen = await display();
     const port = await freePort();
-    const environment = { ...process.env, DISPLAY: (screen ?? engine.screen).name, GTK_THEME: dark ? "Adwaita:dark" : "Adwaita", GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1", WEBKIT_DISABLE_COMPOSITING_MODE: "1", NO_AT_BRIDGE: "1" };
+    engine.settings = settings();
+    const environment = { ...process.env, XDG_CONFIG_HOME: engine.settings, DISPLAY: (screen ?? engine.screen).name, GTK_THEME: dark ? "Adwaita:dark" : "Adwaita", GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1", WEBKIT_DISABLE_COMPOSITING_MODE: "1", NO_AT_BRIDGE: "1" };
     engine.driver = spawn(DRIVER, [`--port=${port}`, "--host=127.0.0.1"], { env: environment, stdio: "ignore" });
     engine.url = `http://127.0.0.1:${port}`;
     const options = { binary, args: ["--automation"] };
@@ -179,8 +192,23 @@ export class WebKit {
     return this.call("POST", "/actions", { actions: [{ type: "pointer", id: "mouse", actions }] });
   }
 
+  /** To look into a frame takes the focus there; where nothing in it has the focus, it is given back. */
+  async giveFocusBack() {
+    const active = "() => { let one = document.activeElement; while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement; return one; }";
+    if (!(await this.run(`() => (${active})()?.localName === "iframe"`))) return;
+    const isIdle = await this.runIn([active], "() => document.activeElement === document.body").catch(() => false);
+    // To where a Tab begins in a page that is new.
+    if (isIdle) await this.run(() => {
+      const start = Object.assign(document.createElement("span"), { tabIndex: -1 });
+      document.body.prepend(start);
+      start.focus();
+      start.remove();
+    });
+  }
+
   /** Presses keys one after the other, as a keyboard does: characters, or names such as `Tab` and `Shift+Tab`. */
   async press(...keys) {
+    await this.giveFocusBack();
     const actions = keyActions(keys);
     await this.call("POST", "/actions", { actions: [{ type: "key", id: "keyboard", actions }] });
   }
@@ -190,5 +218,6 @@ export class WebKit {
     this.isClosed = true;
     await this.call("DELETE", "").catch(() => {});
     for (const child of [this.driver, this.screen?.server]) child?.kill();
+    rmSync(this.settings, { recursive: true, force: true });
   }
 }
