@@ -14,6 +14,7 @@ export const LACKS = {
   failedLoad: [BOTH, "only Chromium tells a page of a frame that could not be loaded: elsewhere the drop-in fails after 35 s"],
   digests: [["webkit"], "WebKit checks no digest of a module that it preloads"],
   tlsProxy: [["webkit"], "WebKitGTK speaks TLS with its proxy where it is to pass TLS on"],
+  scriptedFocus: [["webkit"], "WebKit lets no script give the focus to a button in a frame of another site"],
   forcedColors: [["webkit"], "WebKit has no forced colours"],
 };
 

@@ -134,10 +134,12 @@ export class Locator {
     return { x: x + corner.x, y: y + corner.y, width, height };
   }
 
-  /** Before the shopper has pressed anything, WebKit lets no script give the focus to a field in a frame of another site: it is clicked. */
+  /** Before the shopper has pressed anything, WebKit lets no script move the focus into a frame of another site. */
   async focus() {
-    const isField = await this.evaluate((one) => (one.focus(), one.getRootNode().activeElement !== one && one.matches("input")));
-    if (isField) await this.click();
+    const take = () => this.evaluate((one) => (one.focus(), one.getRootNode().activeElement === one));
+    if (await take()) return;
+    await this.scope.page.keyboard.press("F9");
+    if (!(await take()) && (await this.evaluate((one) => one.matches("input")))) await this.click();
   }
 
   blur() {

@@ -12,6 +12,8 @@ import { SCRIPT_TIMEOUT_MS } from "./pretended.mjs";
 const DRIVER = "/usr/bin/WebKitWebDriver";
 const LIBRARIES = "/usr/lib";
 const START_MS = 20_000;
+/** As long as a frame is taken for the one that was found. */
+const PLACE_MS = 1_000;
 /** How WebDriver says that a value is an element. */
 const ELEMENT = "element-6066-11e4-a52e-4f735466cecf";
 /** Where Debian keeps the browser that the driver is made for. */
@@ -157,7 +159,8 @@ export class WebKit {
   /** Acts in a frame. It is gone to only where the driver is elsewhere: going there takes the focus along. */
   async within(finds, act) {
     const place = finds.join();
-    if (place === this.place) {
+    // A frame that was taken away still answers.
+    if (place === this.place && Date.now() < this.placeEnds) {
       try {
         return await act();
       } catch (error) {
@@ -168,6 +171,7 @@ export class WebKit {
     await this.call("POST", "/frame", { id: null });
     for (const find of finds) await this.call("POST", "/frame", { id: await this.execute(find, []) });
     this.place = place;
+    this.placeEnds = Date.now() + PLACE_MS;
     return act();
   }
 
