@@ -11,6 +11,8 @@ import { keyActions } from "./keys.mjs";
 
 const FIREFOX = process.env.FIREFOX_PATH ?? "/usr/bin/firefox-esr";
 const START_MS = 30_000;
+/** As long as a frame is taken for the one that was found. */
+const PLACE_MS = 1_000;
 
 /** What the browser is told to be like; `dark` is its shopper's colours, `forced` their own for all that is shown. */
 function preferences({ dark = false, forced = false }) {
@@ -101,6 +103,7 @@ export class Firefox {
   }
 
   async back() {
+    this.places.clear();
     await this.send("browsingContext.traverseHistory", { context: this.page, delta: -1 });
   }
 
@@ -123,6 +126,7 @@ export class Firefox {
   }
 
   async open(url) {
+    this.places.clear();
     await this.send("browsingContext.navigate", { context: this.page, url, wait: "complete" });
   }
 
@@ -153,16 +157,18 @@ export class Firefox {
   /** Acts in a frame; where it was the last time, it may still be. */
   async within(finds, act) {
     const place = [this.page, ...finds].join();
-    if (this.places.has(place)) {
+    const known = this.places.get(place);
+    // A document that was left answers no more.
+    if (known && Date.now() < known.ends) {
       try {
-        return await act(this.places.get(place));
+        return await act(known.context);
       } catch (error) {
         this.places.delete(place);
         if (!/no such frame/.test(error.message)) throw error;
       }
     }
     const context = await this.inside(finds);
-    this.places.set(place, context);
+    this.places.set(place, { context, ends: Date.now() + PLACE_MS });
     return act(context);
   }
 

@@ -326,6 +326,7 @@ test("details that are not given leave no gap; where copying is forbidden the va
   });
   const shop = await openShop({ session, context, wait: false });
   const panel = await endPanel(shop, "done");
+  await panel.locator("dt").first().waitFor();
   assert.deepEqual(await panel.locator("dt").allInnerTexts(), ["Amount", "IBAN", "Payment reference"]);
   await panel.getByRole("button", { name: "Copy Payment reference" }).click();
   await until(async () => (await shop.page.evaluate(() => getSelection().toString())) === "4711", "the value to be selected");
