@@ -42,8 +42,8 @@ enum Task {
     Test(test::Options),
     /// What this machine lacks for the tests, and how to get it; installs nothing
     Doctor,
-    /// axe in every language, scheme and state of the drop-in, in all three engines: an hour on two cores
-    Browser,
+    /// The drop-in's tests; with --all in every language and engine
+    Browser(browser::Options),
     /// How fast everything is, and what it costs
     #[command(subcommand)]
     Bench(bench::Task),
@@ -87,7 +87,7 @@ fn run(task: Task) -> Outcome<()> {
     match task {
         Task::Test(options) => test::task(options),
         Task::Doctor => doctor::check(),
-        Task::Browser => browser::task(),
+        Task::Browser(options) => browser::task(&options),
         Task::Bench(bench) => bench::task(&bench),
         Task::Docs => docs::write_pages(),
         Task::Openapi => docs::write_openapi(),
@@ -167,7 +167,7 @@ mod tests {
             "test --only",
             "test --fast",
             "test --list=yes",
-            "browser --all",
+            "browser --every",
             "bench orders",
             "bench sessions --seconds 0",
             "bench sessions --seconds 61",
