@@ -142,8 +142,9 @@ export class Locator {
     if (!(await take()) && (await this.evaluate((one) => one.matches("input")))) await this.click();
   }
 
-  blur() {
-    return this.evaluate((one) => one.blur());
+  async blur() {
+    await this.focus();
+    await this.evaluate((one) => one.blur());
   }
 
   /** Clicks once it is seen, stands still and takes clicks; `force` asks for none of it. */

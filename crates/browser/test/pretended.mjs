@@ -75,6 +75,8 @@ function keepProblems() {
     error.apply(console, given);
   };
   addEventListener("error", ({ target, message, error }) => {
+    // A notice, and none of a script.
+    if (message?.startsWith("ResizeObserver loop")) return;
     kept.push(target === window ? ["pageerror", String(error ?? message)] : ["console", `Failed to load resource: ${target.src ?? target.href}`]);
   }, true);
   addEventListener("unhandledrejection", ({ reason }) => kept.push(["pageerror", String(reason)]));
