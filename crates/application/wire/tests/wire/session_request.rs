@@ -295,10 +295,13 @@ fn an_unknown_member_is_refused_wherever_it_stands_with_the_nearest() {
 fn an_object_of_unknown_members_is_told_of_a_few() {
     let members: Vec<_> = (0..30_000).map(|at| format!("\"x{at}\":0")).collect();
     let body = SMALLEST.replacen('{', &format!("{{{},", members.join(",")), 1);
-    let begun = Instant::now();
-    assert_eq!(refused(body).len(), 20);
-    let elapsed = begun.elapsed();
-    assert!(elapsed < Duration::from_millis(500), "{elapsed:?} in a debug build");
+    // It costs the same each time; what other tests take away meanwhile does not.
+    let elapsed = [(); 3].map(|()| {
+        let begun = Instant::now();
+        assert_eq!(refused(body.clone()).len(), 20);
+        begun.elapsed()
+    });
+    assert!(elapsed.iter().any(|took| *took < Duration::from_millis(500)), "{elapsed:?} in a debug build");
 }
 
 #[test]
