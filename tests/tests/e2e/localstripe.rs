@@ -46,9 +46,11 @@ async fn card_payments_at_localstripe(topology: Topology) {
     let unread = || world.programs.logged().lines().filter(|line| line.contains("disputes cannot be read")).count();
     let is_said = async || (0 < unread()).then_some(());
     until("a warning that disputes cannot be read", Duration::from_secs(20), is_said).await;
+    let twice_more = tokio::time::Instant::now() + Duration::from_secs(4);
     let report = compared(&world, &settings, Duration::from_secs(10)).await;
     assert_eq!((&report["Clean"], &report["Orders"], &report["OpenOperations"]), (&json!(true), &json!(4), &json!(0)));
     assert_eq!(report["JournalEntries"], 5, "four payments and a refund: {report}");
+    tokio::time::sleep_until(twice_more).await;
     assert_eq!(unread(), 1, "once");
     world.finish_at_another_processor().await;
 }

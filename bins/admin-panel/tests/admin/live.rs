@@ -138,7 +138,7 @@ async fn an_operator_has_few_streams_and_they_end_with_the_session_or_the_panel(
     of_other.hears("changed").await;
     world.stop.send_replace(true);
     let end = async { while of_other.next().await.is_some() {} };
-    assert_eq!(timeout(Duration::from_secs(1), end).await, Ok(()), "a stop waits for no page");
+    assert_eq!(timeout(SOON, end).await, Ok(()), "a stop waits for no page");
 }
 
 /// The clock of somebody who came back later.

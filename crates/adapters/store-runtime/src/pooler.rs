@@ -47,17 +47,17 @@ pub fn shares_connections(
         Err(why) => return Ok(Err(why)),
     };
     // Two of one and one of the other: a pooler that gives its server connections by turns gives one of them another than before, however many it has.
-    let mut round = || {
-        Ok::<_, Error>([
-            backend_of_a_transaction(own)?,
-            backend_of_a_transaction(own)?,
-            backend_of_a_transaction(&mut other)?,
-        ])
+    // After the first refusal there is nobody to ask any more: PgBouncer hangs up.
+    let mut round = || -> Result<Option<[i32; 3]>, Error> {
+        let Some(first) = backend_of_a_transaction(own)? else { return Ok(None) };
+        let Some(again) = backend_of_a_transaction(own)? else { return Ok(None) };
+        Ok(backend_of_a_transaction(&mut other)?.map(|other| [first, again, other]))
     };
-    let first = round()?;
-    let mut is_shared = !matches!(first, [Some(own), Some(again), Some(other)] if own == again && own != other);
+    let Some(first) = round()? else { return Ok(Ok(true)) };
+    let [own_backend, again, other_backend] = first;
+    let mut is_shared = own_backend != again || own_backend == other_backend;
     for _ in 1..ROUNDS {
-        is_shared = is_shared || round()? != first;
+        is_shared = is_shared || round()? != Some(first);
     }
     Ok(Ok(is_shared))
 }

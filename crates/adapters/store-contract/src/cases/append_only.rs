@@ -195,6 +195,14 @@ pub async fn the_database_guards_the_amounts(harness: Arc<Harness>) {
     harness.raw.execute("UPDATE purchase_order SET captured_minor = 2000, capture_pending_minor = 990").unwrap();
 }
 
+/// A step like each that is there, with that kind of subject, and that kind and name of who did it.
+fn of_history(who: &str) -> String {
+    format!(
+        "INSERT INTO history (merchant_id, subject_id, what, state_after, happened_at, subject_kind, actor_kind, actor_name) \
+         SELECT merchant_id, subject_id, what, state_after, happened_at, {who} FROM history"
+    )
+}
+
 pub async fn the_database_guards_the_states(harness: Arc<Harness>) {
     let (merchant, _) = harness.merchant().await;
     let created = harness.session(merchant.id).await;
@@ -212,6 +220,14 @@ pub async fn the_database_guards_the_states(harness: Arc<Harness>) {
         ("PROCESSING", "state = 'FAILED', failure_reason = 'LUCK'".to_owned(), "failure_reason_known"),
         ("PROCESSING", "revision = 0".to_owned(), "revision_positive"),
         ("PROCESSING", "currency = 'usd'".to_owned(), "currency_code"),
+        ("CREATED", "total_minor = -1".to_owned(), "session_total_not_negative"),
+        ("CREATED", "attempts_allowed = 21".to_owned(), "attempts_allowed_bounded"),
+        ("CREATED", "attempts_failed = 1".to_owned(), "last_attempt_told"),
+        (
+            "CREATED",
+            format!("attempts_failed = 21, last_attempt_id = '{nobody}', last_failure = 'INVALID_CARD'"),
+            "attempts_counted",
+        ),
         ("PROCESSING", format!("order_id = '{nobody}'"), ""),
     ] {
         let why = harness.raw.execute(&format!("UPDATE session SET {columns} WHERE state = '{state}'"));
@@ -229,6 +245,15 @@ pub async fn the_database_guards_the_states(harness: Arc<Harness>) {
         ("UPDATE purchase_order SET bank_details = '{}'", "bank_details_shown"),
         ("UPDATE processor_op SET kind = 'REFUND', authorization_id = id", "refund_fits_kind"),
         ("UPDATE processor_op SET channel = 'PHONE'", "channel_known"),
+        ("UPDATE processor_op SET amount_minor = -1", "processor_op_amount_not_negative"),
+        ("UPDATE processor_op SET epoch = -1", "epoch_not_negative"),
+        ("UPDATE processor_op SET tries = -1", "tries_not_negative"),
+        ("UPDATE processor_op SET processor_id = ''", "processor_id_length"),
+        ("UPDATE processor_op SET processor_reference = ''", "processor_reference_length"),
+        ("UPDATE purchase_order SET failure = 'INVALID_CARD'", "failure_fits_state"),
+        (&of_history("'CARD', 'SYSTEM', NULL"), "history_subject_known"),
+        (&of_history("'ORDER', 'NOBODY', NULL"), "history_actor_known"),
+        (&of_history("'ORDER', 'SHOPPER', 'somebody'"), "history_actor_named"),
         ("DELETE FROM merchant", ""),
     ] {
         let why = harness.raw.execute(statement).expect_err(statement);

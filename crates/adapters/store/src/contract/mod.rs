@@ -270,6 +270,9 @@ pub(crate) fn check_use(using: &ContractUse, order: &Order) -> Result<(), Fault>
         return Err(Fault::Refused("an Order names the contract that it opens or is made under".to_owned()));
     }
     match using {
+        ContractUse::Opens(contract) if contract.revision != dropin_kernel::Revision::FIRST => {
+            Err(Fault::Refused("a contract that is opened has changed already".to_owned()))
+        }
         ContractUse::Opens(contract) => match contract.origin {
             ContractOrigin::Session { order: opens, .. } if opens != order.id => {
                 Err(Fault::Refused("a contract is opened by its own Order".to_owned()))

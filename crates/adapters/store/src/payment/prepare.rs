@@ -233,7 +233,15 @@ impl Batchable for Preparation {
         if eligible.is_empty() {
             return Ok(all.iter().map(|_| None).collect());
         }
-        let mut prepared = prepare_batch::prepare(connection, eligible)?;
+        let prepared = match prepare_batch::prepare(connection, eligible.clone()) {
+            // A contract is that of many Orders: one that changed meanwhile leaves the payments of others in the batch.
+            Err(fault) if fault.is_retryable() && !contracts.is_empty() => {
+                eligible.retain(|one| one.prepare.contract.is_none());
+                prepare_batch::prepare(connection, eligible)
+            }
+            prepared => prepared,
+        };
+        let mut prepared = prepared?;
         Ok((0..all.len()).map(|batch_index| prepared.remove(&batch_index).map(AuthorizationPrepared::Done)).collect())
     }
 }

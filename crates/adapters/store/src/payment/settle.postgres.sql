@@ -324,6 +324,7 @@ WITH input_row AS MATERIALIZED (
         event.happened_at
     FROM so_far
     JOIN event ON event.payment_id = so_far.payment_id AND event.merchant_id = so_far.merchant_id
+    ORDER BY event.payment_id, event.place
 ), queued AS (
     INSERT INTO outbox_stream (endpoint_id, payment_id, detached, next_sequence, last_sequence, attempt, due_at)
     SELECT endpoint.id, so_far.payment_id, FALSE, so_far.last + 1, so_far.last + so_far.event_count, 0,

@@ -147,7 +147,15 @@ impl Batchable for Settling {
         if eligible.is_empty() {
             return Ok(vec![None; all.len()]);
         }
-        let settled = settle_batch::settle(connection, eligible)?;
+        let settled = match settle_batch::settle(connection, eligible.clone()) {
+            // A contract is that of many Orders: one that changed meanwhile leaves the payments of others in the batch.
+            Err(fault) if fault.is_retryable() && !contracts.is_empty() => {
+                eligible.retain(|one| one.settlement.contract.is_none());
+                settle_batch::settle(connection, eligible)
+            }
+            settled => settled,
+        };
+        let settled = settled?;
         Ok((0..all.len()).map(|batch_index| settled.contains(&batch_index).then_some(Settled::Done)).collect())
     }
 }

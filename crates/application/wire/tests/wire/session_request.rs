@@ -254,14 +254,18 @@ fn a_session_opens_a_contract_or_brings_back_to_one() {
 #[test]
 fn bombs_cost_nothing() {
     let digits = "9".repeat(200_000);
-    let begun = Instant::now();
-    for amount in ["1e1000000000", "1e-1000000000", "1e9223372036854775808", digits.as_str()] {
-        assert_eq!(refused(SMALLEST.replace("29.90", amount)), ["Items[0].Amount VALUE_OUT_OF_RANGE"]);
-    }
-    let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(matches!(parse(deep), Err(RequestError::Malformed(_))));
-    let elapsed = begun.elapsed();
-    assert!(elapsed < Duration::from_millis(500), "five bodies took {elapsed:?} in a debug build");
+    // It costs the same each time; what other tests take away meanwhile does not.
+    let elapsed = [(); 3].map(|()| {
+        let begun = Instant::now();
+        for amount in ["1e1000000000", "1e-1000000000", "1e9223372036854775808", digits.as_str()] {
+            assert_eq!(refused(SMALLEST.replace("29.90", amount)), ["Items[0].Amount VALUE_OUT_OF_RANGE"]);
+        }
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(matches!(parse(deep), Err(RequestError::Malformed(_))));
+        begun.elapsed()
+    });
+    let quickest = elapsed.iter().min();
+    assert!(quickest < Some(&Duration::from_millis(500)), "five bodies took {elapsed:?} in a debug build");
 }
 
 #[test]

@@ -75,8 +75,8 @@ fn serve(mut client: TcpStream, servers: &Servers) -> io::Result<()> {
             let why = b"SERROR\0VERROR\0C08P01\0Mtransaction blocks not allowed in statement pooling mode\0\0";
             let length = u32::try_from(4 + why.len()).unwrap();
             client.write_all(&[&[b'E'][..], &length.to_be_bytes(), why].concat())?;
-            client.write_all(&[b'Z', 0, 0, 0, 5, b'I'])?;
-            continue;
+            // PgBouncer hangs up then.
+            return Ok(());
         }
         let turn = servers.next.fetch_add(1, Ordering::Relaxed) % servers.all.len();
         let mut server = servers.all[turn].lock().unwrap_or_else(PoisonError::into_inner);
