@@ -2,7 +2,7 @@
 
 use crate::{Asset, Language};
 
-pub(crate) const VERSION: &str = "1822b1ef865e5599";
+pub(crate) const VERSION: &str = "4df8557e91261ea8";
 
 pub(crate) static ASSETS: &[Asset] = &[
     Asset {
@@ -83,8 +83,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/dropin.js.map"),
         brotli: Some(include_bytes!("../dist/dropin.js.map.br")),
         gzip: Some(include_bytes!("../dist/dropin.js.map.gz")),
-        fingerprint: "8cd27fe716cc",
-        sha384: "wnqTH0LeZqy6iWd7bBn6H8yFRTHpI3tyU+U8sLNPja8oPjjApg4gUUhAj4E33AeT",
+        fingerprint: "12c283406a96",
+        sha384: "1F38/LCR5Pjx9i2Bq/ZjX0ENb//bCzPQqQo/SxE9CqsNiaNiA+Ot00jqBCzqJ1lV",
     },
     Asset {
         path: "fallback.js",
@@ -128,8 +128,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/frame.js.map"),
         brotli: Some(include_bytes!("../dist/frame.js.map.br")),
         gzip: Some(include_bytes!("../dist/frame.js.map.gz")),
-        fingerprint: "a0a5dfddc353",
-        sha384: "j2RKJx2Vvj6wpLTOqsEFR+DYZTAL2pTspHYlY0qYAu72g9t3BZO1nv2KS6eCyovP",
+        fingerprint: "5c8d8f20afc7",
+        sha384: "jqaYaw1ZbOY796AzD2XqRjw0igw98u2YipSZw7djpUzgy56k8BpCQTBzTJOvSvVj",
     },
     Asset {
         path: "locales/ar.json",
@@ -479,8 +479,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/manifest.json"),
         brotli: None,
         gzip: None,
-        fingerprint: "9a2ee22f20de",
-        sha384: "gswrzU7dvhVBx9pdIWpRpiS5+gmLyi3E5uWBZj44iGTpa47PdqZRhvxnO9isTQv8",
+        fingerprint: "8c9e1de917a7",
+        sha384: "f81B6wFh/msole8Ts+krG61bL/iQRjkIouPv4CNUrBsoFSh/74Cz/fChqOpIe9Vt",
     },
     Asset {
         path: "outcomes/ar.json",
@@ -839,8 +839,8 @@ pub(crate) static ASSETS: &[Asset] = &[
         bytes: include_bytes!("../dist/payment.js.map"),
         brotli: Some(include_bytes!("../dist/payment.js.map.br")),
         gzip: Some(include_bytes!("../dist/payment.js.map.gz")),
-        fingerprint: "95b7b542c982",
-        sha384: "p2jA5eLZFAy4TQqEsItKWUoPMO3OFt1Zb1AglnBNzqVoAQn4/j20QXZDtuqFMjTF",
+        fingerprint: "7b03513a2144",
+        sha384: "nJG6E+7CMdAPKkUmxy8G+CUC4lY7T9UEvSLJZeoIW+TCGeDleBHfVv2npIBaMyvZ",
     },
     Asset {
         path: "postcode.js",

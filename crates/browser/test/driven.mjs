@@ -15,6 +15,8 @@ const MOST_TRIES = 3;
 const RESIZE_TRIES = 20;
 /** The window that a context has unless it says otherwise. */
 const VIEWPORT = { width: 1280, height: 900 };
+/** What a context may be asked for; the engines speak English of the United States and grant the clipboard, where they have it, anyway. */
+const CONTEXT_OPTIONS = ["viewport", "colorScheme", "forcedColors", "locale", "permissions"];
 
 /** Text that calls `code`, with what is given. */
 const called = (code, ...given) => `(${asFunction(code)})(${given.map((one) => JSON.stringify(one)).join()})`;
@@ -154,8 +156,13 @@ class Page extends Scope {
     await wait(() => this.run("() => document.readyState === 'complete'").then((isThere) => isThere && fits.test(this.address), () => false), `the page ${pattern}`);
   }
 
-  waitForResponse(fits) {
-    return new Promise((resolve) => this.context.on("response", (response) => fits(response) && resolve(response)));
+  async waitForResponse(fits) {
+    let found;
+    this.context.on("response", (response) => {
+      if (fits(response)) found ??= response;
+    });
+    await wait(() => found, "a response");
+    return found;
   }
 
   async waitForLoadState() {
@@ -271,6 +278,8 @@ class Context {
   async close() {
     await this.alone((engine) => engine.closeContext());
     this.gateway.stop();
+    // Else what a route's handler found wrong would look like a connection that broke.
+    if (this.gateway.error) throw this.gateway.error;
   }
 }
 
@@ -284,7 +293,10 @@ export class Driven {
     return driven;
   }
 
-  async newContext({ viewport = VIEWPORT, colorScheme, forcedColors } = {}) {
+  async newContext(options = {}) {
+    const unknown = Object.keys(options).filter((name) => !CONTEXT_OPTIONS.includes(name));
+    if (unknown.length > 0) throw new Error(`a context of Firefox or WebKit knows no ${unknown.join()}, only ${CONTEXT_OPTIONS.join()}`);
+    const { viewport = VIEWPORT, colorScheme, forcedColors } = options;
     const gateway = await new Gateway().start();
     const engine = await this.browser.context({ proxy: gateway.address, dark: colorScheme === "dark", forced: forcedColors === "active" });
     this.gateways.push(gateway);

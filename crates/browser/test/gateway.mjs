@@ -28,6 +28,9 @@ function certificate() {
   return { key: pem, cert: pem };
 }
 
+/** The server has answered nothing, or not to the end: a test may want that. */
+class NoAnswer extends Error {}
+
 export class Gateway {
   routes = [];
   /** Texts of scripts, or functions that make them. */
@@ -37,7 +40,7 @@ export class Gateway {
   sockets = new Set();
 
   async start() {
-    this.server = createServer((request, response) => void this.serve(request, response).catch(() => request.socket.destroy()));
+    this.server = createServer((request, response) => void this.answer(request, response));
     this.server.on("connection", (socket) => {
       this.sockets.add(socket.on("close", () => this.sockets.delete(socket)).on("error", () => {}));
       if (this.isOffline) socket.destroy();
@@ -57,7 +60,7 @@ export class Gateway {
   secure() {
     this.tls ??= createTlsServer(certificate(), (request, response) => {
       request.url = `https://${request.headers.host}${request.url}`;
-      void this.serve(request, response).catch(() => request.socket.destroy());
+      void this.answer(request, response);
     });
     return this.tls;
   }
@@ -80,6 +83,17 @@ export class Gateway {
     for (const [wanted, listener] of this.listeners) if (wanted === kind) listener(request);
   }
 
+  /** Keeps as `error` what went wrong first here or in the handler of a route, but for what comes of a connection that the browser or `setOffline` has closed. */
+  async answer(request, response) {
+    try {
+      await this.serve(request, response);
+    } catch (error) {
+      const isClosed = !request.complete || (request.socket.destroyed && !request.isAborted);
+      if (!isClosed && !(error instanceof NoAnswer)) this.error ??= error;
+      request.socket.destroy();
+    }
+  }
+
   async serve(request, response) {
     // Of the document that asks a request tells no more than its origin.
     const frame = { url: () => (request.headers["sec-fetch-site"] === "same-origin" ? new URL(request.url).origin : (request.headers.referer ?? "")) };
@@ -99,7 +113,10 @@ export class Gateway {
     if (!handler) return finish(await fetch());
     await handler({
       request: () => seen,
-      abort: async () => request.socket.destroy(),
+      abort: async () => {
+        request.isAborted = true;
+        request.socket.destroy();
+      },
       continue: async () => finish(await fetch()),
       fetch: async () => {
         const answer = await fetch({ "accept-encoding": "identity" });
@@ -114,9 +131,13 @@ export class Gateway {
   async fetch(request, response, body, more) {
     const sent = ask(request.url, { method: request.method, headers: { ...request.headers, connection: "close", ...more }, agent: false });
     response.on("close", () => response.writableEnded || sent.destroy());
-    const answer = await new Promise((resolve, reject) => sent.on("response", resolve).on("error", reject).end(body));
-    const { connection: _, "keep-alive": __, ...headers } = answer.headers;
-    return { status: answer.statusCode, headers: withoutLength(headers), body: await bytesOf(answer) };
+    try {
+      const answer = await new Promise((resolve, reject) => sent.on("response", resolve).on("error", reject).end(body));
+      const { connection: _, "keep-alive": __, ...headers } = answer.headers;
+      return { status: answer.statusCode, headers: withoutLength(headers), body: await bytesOf(answer) };
+    } catch (cause) {
+      throw new NoAnswer(request.url, { cause });
+    }
   }
 
   /** Puts the scripts into a document, and their digest into its policy. */

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { useWorld, world } from "./harness.mjs";
+import { ENGINE, useWorld, world } from "./harness.mjs";
 
 useWorld();
 
@@ -34,7 +34,7 @@ test("each region's message says how its shoppers may pay, and the parts are the
     ["eu", "sv-SE", "100000", "Pay later Buy now and pay in 14, 21 or 30 days, or in 3 payments: 333,34 kr first, then 333,33 kr each. How paying later works"],
     ["na", "en-US", "2999", "Pay later Buy now and pay in 30 days, or in 4 payments: $7.52 first, then $7.49 each. How paying later works"],
     ["oc", "en-AU", "4", "Pay later Buy now and pay in 4 payments of $0.01. How paying later works"],
-    ["eu", "ar-DE", "3000", /^ادفع لاحقًا اشترِ الآن وادفع خلال 14 أو 21 أو 30 يومًا، أو على 3 دفعات قيمة كل منها .*(?:10[.,]00|١٠٫٠٠).* كيف يعمل الدفع لاحقًا$/],
+    ["eu", "ar-DE", "3000", ENGINE === "chromium" ? /^ادفع لاحقًا اشترِ الآن وادفع خلال 14 أو 21 أو 30 يومًا، أو على 3 دفعات قيمة كل منها .*10[.,]00.* كيف يعمل الدفع لاحقًا$/ : /^ادفع لاحقًا اشترِ الآن وادفع خلال 14 أو 21 أو 30 يومًا، أو على 3 دفعات قيمة كل منها .*(?:10[.,]00|١٠٫٠٠).* كيف يعمل الدفع لاحقًا$/],
   ];
   for (const [region, locale, amount, expected] of cases) {
     const { texts, context, problems } = await page({ region, client: `sandbox-${region}`, placements: [{ ...PRODUCT, "data-locale": locale, "data-purchase-amount": amount }] });

@@ -61,7 +61,7 @@ export class WebKit {
     if (!screen) engine.screen = await display();
     const port = await freePort();
     engine.settings = settings();
-    const environment = { ...process.env, XDG_CONFIG_HOME: engine.settings, LANG: "en_US.UTF-8", DISPLAY: (screen ?? engine.screen).name, GTK_THEME: dark ? "Adwaita:dark" : "Adwaita", GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1", WEBKIT_DISABLE_COMPOSITING_MODE: "1", NO_AT_BRIDGE: "1" };
+    const environment = { ...process.env, XDG_CONFIG_HOME: engine.settings, LANG: "en_US.UTF-8", LC_ALL: "en_US.UTF-8", LANGUAGE: "en_US", DISPLAY: (screen ?? engine.screen).name, GTK_THEME: dark ? "Adwaita:dark" : "Adwaita", GDK_BACKEND: "x11", LIBGL_ALWAYS_SOFTWARE: "1", WEBKIT_DISABLE_COMPOSITING_MODE: "1", NO_AT_BRIDGE: "1" };
     engine.driver = spawn(DRIVER, [`--port=${port}`, "--host=127.0.0.1"], { env: environment, stdio: "ignore" });
     engine.url = `http://127.0.0.1:${port}`;
     const options = { binary, args: ["--automation"] };
@@ -126,6 +126,7 @@ export class WebKit {
   activate() {}
 
   async back() {
+    this.place = undefined;
     await this.call("POST", "/back", {});
   }
 
@@ -137,6 +138,7 @@ export class WebKit {
   }
 
   async open(url) {
+    this.place = undefined;
     await this.call("POST", "/url", { url });
   }
 

@@ -1,5 +1,5 @@
 // Loads the parts that only some shoppers need, or that are needed only once the form is there. What a page checks of the script that it loads
-// holds for them too: a part whose bytes are others than those of this build never runs.
+// holds for them too: a part whose bytes are others than those of this build never runs, but for WebKit: 2.50 preloads it without comparing.
 
 /** Its address beside the running script, and the digest of its bytes; build.mjs writes both down. */
 export type LazyModule = readonly [address: string, digest: string];
@@ -19,7 +19,7 @@ export async function load<T>([address, integrity]: LazyModule, base: string | U
   const { href } = new URL(address + (tries ? `&${tries}` : ""), base);
   const link = document.createElement("link");
   try {
-    // A browser without preloading of modules cannot check them.
+    // A browser without preloading of modules cannot check them, and WebKit 2.50, which has it, does not look at `integrity`.
     if (link.relList.supports("modulepreload")) {
       await new Promise((onload, onerror) => {
         Object.assign(link, { rel: "modulepreload", crossOrigin: "anonymous", integrity, nonce, onload, onerror, href });
@@ -27,7 +27,7 @@ export async function load<T>([address, integrity]: LazyModule, base: string | U
         setTimeout(onload, PRELOAD_TIMEOUT_MS);
       });
     }
-    // What is checked is what runs: the browser has it already or is about to, and asks for it no more.
+    // Where it is checked, that is what runs: the browser has it already or is about to, and asks for it no more.
     return (await import(href)) as T;
   } finally {
     link.remove();
