@@ -22,15 +22,22 @@ struct Backend {
     pid: i32,
 }
 
-/// Which server connection runs a transaction; `None` where none may begin, as behind a pooler that shares connections between statements (PgBouncer:
-/// `pool_mode = statement`).
-fn backend_of_a_transaction(connection: &mut PgConnection) -> Result<Option<i32>, Error> {
-    if let Err(refused) = connection.batch_execute("BEGIN") {
-        return if refused.to_string().contains("not allowed") { Ok(None) } else { Err(refused) };
-    }
+/// Which server connection runs a transaction.
+fn backend_of_a_transaction(connection: &mut PgConnection) -> Result<i32, Error> {
+    connection.batch_execute("BEGIN")?;
     let found = diesel::sql_query("SELECT pg_backend_pid() AS pid").get_result::<Backend>(connection);
     connection.batch_execute("COMMIT")?;
-    found.map(|found| Some(found.pid))
+    found.map(|found| found.pid)
+}
+
+/// Whether no transaction may begin, as behind a pooler that shares connections between statements (PgBouncer: `pool_mode = statement`): it answers a
+/// statement, and refuses BEGIN or hangs up.
+fn is_shared_between_statements(connection: &mut PgConnection) -> Result<bool, Error> {
+    connection.batch_execute("SELECT 1")?;
+    if connection.batch_execute("BEGIN").is_err() {
+        return Ok(true);
+    }
+    connection.batch_execute("COMMIT").map(|()| false)
 }
 
 /// Whether transactions of `own` run on several server connections, those of `own` and another connection on the same, or none at all. `own` runs no
@@ -47,17 +54,21 @@ pub fn shares_connections(
         Err(why) => return Ok(Err(why)),
     };
     // Two of one and one of the other: a pooler that gives its server connections by turns gives one of them another than before, however many it has.
-    // After the first refusal there is nobody to ask any more: PgBouncer hangs up.
-    let mut round = || -> Result<Option<[i32; 3]>, Error> {
-        let Some(first) = backend_of_a_transaction(own)? else { return Ok(None) };
-        let Some(again) = backend_of_a_transaction(own)? else { return Ok(None) };
-        Ok(backend_of_a_transaction(&mut other)?.map(|other| [first, again, other]))
+    if is_shared_between_statements(&mut other)? {
+        return Ok(Ok(true));
+    }
+    let mut round = || {
+        Ok::<_, Error>([
+            backend_of_a_transaction(own)?,
+            backend_of_a_transaction(own)?,
+            backend_of_a_transaction(&mut other)?,
+        ])
     };
-    let Some(first) = round()? else { return Ok(Ok(true)) };
+    let first = round()?;
     let [own_backend, again, other_backend] = first;
     let mut is_shared = own_backend != again || own_backend == other_backend;
     for _ in 1..ROUNDS {
-        is_shared = is_shared || round()? != Some(first);
+        is_shared = is_shared || round()? != first;
     }
     Ok(Ok(is_shared))
 }

@@ -175,3 +175,25 @@ fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<
     outbox::enqueue_events(connection, &change.events)?;
     Ok(TxOutcome::Commit(OrderChanged::Done))
 }
+
+/// Runs the statement of a batch again where it failed by what changed meanwhile. A Session and an Order have one caller; a contract is that of many Orders,
+/// and one that another program charges must not send the payments of others out of the batch: the statement leaves it out when it sees the change, and
+/// the last time every contract is left out.
+fn despite_contention<T: Copy, R>(
+    mut eligible: Vec<T>,
+    has_contract: impl Fn(&T) -> bool,
+    mut run: impl FnMut(Vec<T>) -> Result<R, Fault>,
+) -> Result<R, Fault> {
+    let is_contended = |done: &Result<R, Fault>| matches!(done, Err(fault) if fault.is_retryable());
+    let mut done = run(eligible.clone());
+    if is_contended(&done) && eligible.iter().any(&has_contract) {
+        done = run(eligible.clone());
+    }
+    if is_contended(&done) && eligible.iter().any(&has_contract) {
+        eligible.retain(|one| !has_contract(one));
+        if !eligible.is_empty() {
+            done = run(eligible);
+        }
+    }
+    done
+}

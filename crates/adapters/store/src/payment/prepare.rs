@@ -10,7 +10,7 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
-use super::{operation, order, prepare_batch};
+use super::{despite_contention, operation, order, prepare_batch};
 use crate::session::{Reference, apply_state, take_checkout_reference};
 use crate::{audit_log, contract, idempotency, stash};
 
@@ -233,15 +233,8 @@ impl Batchable for Preparation {
         if eligible.is_empty() {
             return Ok(all.iter().map(|_| None).collect());
         }
-        let prepared = match prepare_batch::prepare(connection, eligible.clone()) {
-            // A contract is that of many Orders: one that changed meanwhile leaves the payments of others in the batch.
-            Err(fault) if fault.is_retryable() && !contracts.is_empty() => {
-                eligible.retain(|one| one.prepare.contract.is_none());
-                prepare_batch::prepare(connection, eligible)
-            }
-            prepared => prepared,
-        };
-        let mut prepared = prepared?;
+        let has_contract = |one: &EligiblePreparation<'_>| one.prepare.contract.is_some();
+        let mut prepared = despite_contention(eligible, has_contract, |all| prepare_batch::prepare(connection, all))?;
         Ok((0..all.len()).map(|batch_index| prepared.remove(&batch_index).map(AuthorizationPrepared::Done)).collect())
     }
 }

@@ -10,7 +10,7 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
-use super::{operation, order, refund, settle_batch};
+use super::{despite_contention, operation, order, refund, settle_batch};
 use crate::session::apply_state;
 use crate::{audit_log, contract, idempotency, ledger, outbox};
 
@@ -147,15 +147,8 @@ impl Batchable for Settling {
         if eligible.is_empty() {
             return Ok(vec![None; all.len()]);
         }
-        let settled = match settle_batch::settle(connection, eligible.clone()) {
-            // A contract is that of many Orders: one that changed meanwhile leaves the payments of others in the batch.
-            Err(fault) if fault.is_retryable() && !contracts.is_empty() => {
-                eligible.retain(|one| one.settlement.contract.is_none());
-                settle_batch::settle(connection, eligible)
-            }
-            settled => settled,
-        };
-        let settled = settled?;
+        let has_contract = |one: &EligibleSettlement<'_>| one.settlement.contract.is_some();
+        let settled = despite_contention(eligible, has_contract, |all| settle_batch::settle(connection, all))?;
         Ok((0..all.len()).map(|batch_index| settled.contains(&batch_index).then_some(Settled::Done)).collect())
     }
 }
