@@ -104,7 +104,7 @@ pub(crate) fn contract_history(contract: &Contract, at: Timestamp) -> NewHistory
 }
 
 /// A notification about a contract.
-pub fn contract_event(contract: &Contract, event_type: &'static str, at: Timestamp) -> NewEvent {
+pub(crate) fn contract_event(contract: &Contract, event_type: &'static str, at: Timestamp) -> NewEvent {
     NewEvent {
         id: EventId::new(fresh()),
         merchant_id: contract.merchant_id,

@@ -9,7 +9,7 @@ mod steps;
 mod values;
 
 pub use cases::velocity::any_decision;
-pub use contract_steps::{charged, charging, contract_event, new_contract, opening, sealed, stored};
+pub use contract_steps::{charged, charging, new_contract, opening, sealed, stored};
 pub use harness::{Harness, Raw, approval};
 pub use steps::{checkout, checkout_approval};
 pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_key, new_merchant, replacement};

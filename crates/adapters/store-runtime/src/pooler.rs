@@ -7,7 +7,7 @@ use diesel::connection::SimpleConnection;
 use diesel::pg::PgConnection;
 use diesel::result::Error;
 use diesel::sql_types::Integer;
-use diesel::{Connection, ConnectionError, QueryableByName, RunQueryDsl};
+use diesel::{Connection, QueryableByName, RunQueryDsl};
 
 use crate::config::DatabaseAddress;
 use crate::connection::with_defaults;
@@ -15,6 +15,9 @@ use crate::connection::with_defaults;
 /// Rounds in which both connections run transactions. The first round tells, unless other clients take the freed server connection
 /// between them.
 const ROUNDS: u32 = 7;
+
+/// Connections in a row that answer a statement and refuse BEGIN, until that is taken for a pooler.
+const MAX_REFUSALS: u32 = 3;
 
 #[derive(QueryableByName)]
 struct Backend {
@@ -41,22 +44,25 @@ fn is_shared_between_statements(connection: &mut PgConnection) -> Result<bool, E
 }
 
 /// Whether transactions of `own` run on several server connections, those of `own` and another connection on the same, or none at all. `own` runs no
-/// transaction. Opens one connection; the error inside says why none came about, and may name the server.
+/// transaction. Opens one connection, three before such a pooler; `None` where none came about.
 ///
 /// # Errors
 /// What the server said.
-pub fn shares_connections(
-    own: &mut PgConnection,
-    address: &DatabaseAddress,
-) -> Result<Result<bool, ConnectionError>, Error> {
-    let mut other = match PgConnection::establish(&with_defaults(&address.url())) {
-        Ok(other) => other,
-        Err(why) => return Ok(Err(why)),
+pub fn shares_connections(own: &mut PgConnection, address: &DatabaseAddress) -> Result<Option<bool>, Error> {
+    let url = with_defaults(&address.url());
+    // A pooler refuses each time. A server that is being stopped refuses the next connection, and is asked again later.
+    let mut refusals = 0;
+    let mut other = loop {
+        let Ok(mut other) = PgConnection::establish(&url) else { return Ok(None) };
+        if !is_shared_between_statements(&mut other)? {
+            break other;
+        }
+        refusals += 1;
+        if refusals == MAX_REFUSALS {
+            return Ok(Some(true));
+        }
     };
     // Two of one and one of the other: a pooler that gives its server connections by turns gives one of them another than before, however many it has.
-    if is_shared_between_statements(&mut other)? {
-        return Ok(Ok(true));
-    }
     let mut round = || {
         Ok::<_, Error>([
             backend_of_a_transaction(own)?,
@@ -70,5 +76,5 @@ pub fn shares_connections(
     for _ in 1..ROUNDS {
         is_shared = is_shared || round()? != first;
     }
-    Ok(Ok(is_shared))
+    Ok(Some(is_shared))
 }

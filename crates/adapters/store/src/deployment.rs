@@ -228,10 +228,10 @@ impl Store {
         // On a thread of the store, which may block, and whose connection saves another one.
         let compare = move |connection: &mut AnyConnection| match connection {
             AnyConnection::Postgres(own) => Ok(pooler::shares_connections(own, &address)?),
-            AnyConnection::Sqlite(_) => Ok(Ok(false)),
+            AnyConnection::Sqlite(_) => Ok(Some(false)),
         };
         let found = self.read(compare).await?;
-        found.map_err(|_why| StoreError::Unavailable("cannot connect".to_owned()))
+        found.ok_or_else(|| StoreError::Unavailable("cannot connect".to_owned()))
     }
 
     /// The same as [`Store::check_start`], unless it was right within `interval`: asking for readiness often costs no write each time.

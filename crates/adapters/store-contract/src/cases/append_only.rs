@@ -228,6 +228,11 @@ pub async fn the_database_guards_the_states(harness: Arc<Harness>) {
             format!("attempts_failed = 21, last_attempt_id = '{nobody}', last_failure = 'INVALID_CARD'"),
             "attempts_counted",
         ),
+        (
+            "CREATED",
+            format!("attempts_failed = 1, last_attempt_id = '{nobody}', last_failure = 'LUCK'"),
+            "last_failure_known",
+        ),
         ("PROCESSING", format!("order_id = '{nobody}'"), ""),
     ] {
         let why = harness.raw.execute(&format!("UPDATE session SET {columns} WHERE state = '{state}'"));
@@ -251,6 +256,11 @@ pub async fn the_database_guards_the_states(harness: Arc<Harness>) {
         ("UPDATE processor_op SET processor_id = ''", "processor_id_length"),
         ("UPDATE processor_op SET processor_reference = ''", "processor_reference_length"),
         ("UPDATE purchase_order SET failure = 'INVALID_CARD'", "failure_fits_state"),
+        ("UPDATE purchase_order SET state = 'PROCESSING_FAILED', failure = 'LUCK'", "purchase_order_failure_known"),
+        ("UPDATE purchase_order SET revision = 0", "purchase_order_revision_positive"),
+        ("UPDATE purchase_order SET currency = 'usd'", "purchase_order_currency_code"),
+        ("UPDATE purchase_order SET card_last_four = '42'", "card_last_four_digits"),
+        ("UPDATE processor_op SET currency = 'usd'", "processor_op_currency_code"),
         (&of_history("'CARD', 'SYSTEM', NULL"), "history_subject_known"),
         (&of_history("'ORDER', 'NOBODY', NULL"), "history_actor_known"),
         (&of_history("'ORDER', 'SHOPPER', 'somebody'"), "history_actor_named"),

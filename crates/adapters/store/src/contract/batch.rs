@@ -1,12 +1,11 @@
 //! What payments change of contracts, as rows of the statements that prepare and settle them together.
 
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
-use dropin_contract::Contract;
-use dropin_ports::{ConcludedCharge, ContractSettlement, CredentialChange};
+use dropin_contract::{Contract, TryResult};
+use dropin_ports::{ChargeOutcome, ConcludedCharge, ContractSettlement, CredentialChange};
 use dropin_store_runtime::rows;
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 
-use super::charge::ConcludedColumns;
 use super::rows::ContractRow;
 
 rows! {
@@ -114,14 +113,20 @@ pub(crate) fn credential_row(number: i64, settled: &ContractSettlement, at: Inst
     Some(CredentialColumns { number, change, key_id, sealed: sealed.map(|sealed| sealed.bytes.as_slice()), at })
 }
 
-/// The row of a charge whose outcome is known.
+/// The row of a charge whose outcome is known. Without a result its try is deleted: it was surely never asked.
 pub(crate) fn try_row<'a>(number: i64, charge: ConcludedCharge) -> TryColumns<'a> {
-    let concluded = ConcludedColumns::new(charge.outcome);
+    let (result, decline) = match charge.outcome {
+        ChargeOutcome::Tried(TryResult::Unknown) => (Some("UNKNOWN"), None),
+        ChargeOutcome::Tried(TryResult::Approved) => (Some("APPROVED"), None),
+        ChargeOutcome::Tried(TryResult::Declined(decline)) => (Some("DECLINED"), Some(decline)),
+        ChargeOutcome::NeverAsked => (None, None),
+    };
+    let wait = decline.and_then(|decline| decline.asked_wait);
     TryColumns {
         number,
         order_id: Id(charge.order.uuid()),
-        result: concluded.as_ref().map(|columns| columns.result),
-        category: concluded.as_ref().and_then(|columns| columns.category),
-        asked_wait_micros: concluded.and_then(|columns| columns.asked_wait_micros),
+        result,
+        category: decline.map(|decline| decline.category.as_str()),
+        asked_wait_micros: wait.map(|wait| i64::try_from(wait.as_micros()).unwrap_or(i64::MAX)),
     }
 }

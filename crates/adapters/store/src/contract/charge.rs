@@ -6,12 +6,13 @@ use diesel::prelude::*;
 use dropin_contract::{ChargeTry, CredentialDecline, DeclineCategory, TryResult};
 use dropin_kernel::{ContractId, OrderId, Timestamp};
 use dropin_order::Order;
-use dropin_ports::{ChargeOutcome, ConcludedCharge, ContractSettlement, CredentialChange, Settlement};
+use dropin_ports::{ConcludedCharge, ContractSettlement, CredentialChange, Settlement};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant};
 
 use super::apply;
+use super::batch::{TryColumns, try_row};
 use super::credential::change_credential;
 use crate::schema::{contract_try, processor_op};
 
@@ -56,43 +57,19 @@ pub(crate) fn settle(
             .in_table("processor_op")?;
         change_credential(connection, &settled.change.next, &settled.credential, Some(order), settlement.now)?;
     }
-    if let Some(ConcludedCharge { order, outcome }) = settled.charge {
-        conclude_try(connection, Id(order.uuid()), outcome)?;
+    if let Some(charge) = settled.charge {
+        conclude_try(connection, charge)?;
     }
     Ok(true)
 }
 
-/// What is written of a charge that the issuer was asked for, or may have been.
-pub(super) struct ConcludedColumns {
-    pub(super) result: &'static str,
-    pub(super) category: Option<&'static str>,
-    pub(super) asked_wait_micros: Option<i64>,
-}
-
-impl ConcludedColumns {
-    /// `None` for one that was surely never asked: its try is deleted.
-    pub(super) fn new(outcome: ChargeOutcome) -> Option<Self> {
-        let ChargeOutcome::Tried(result) = outcome else { return None };
-        let (result, decline) = match result {
-            TryResult::Unknown => ("UNKNOWN", None),
-            TryResult::Approved => ("APPROVED", None),
-            TryResult::Declined(decline) => ("DECLINED", Some(decline)),
-        };
-        let wait = decline.and_then(|decline| decline.asked_wait);
-        Some(Self {
-            result,
-            category: decline.map(|decline| decline.category.as_str()),
-            asked_wait_micros: wait.map(|wait| i64::try_from(wait.as_micros()).unwrap_or(i64::MAX)),
-        })
-    }
-}
-
-fn conclude_try(connection: &mut AnyConnection, order: Id, outcome: ChargeOutcome) -> Result<(), Fault> {
-    let Some(ConcludedColumns { result, category, asked_wait_micros }) = ConcludedColumns::new(outcome) else {
-        diesel::delete(contract_try::table.find(order)).execute(connection)?;
+fn conclude_try(connection: &mut AnyConnection, charge: ConcludedCharge) -> Result<(), Fault> {
+    let TryColumns { order_id, result, category, asked_wait_micros, .. } = try_row(0, charge);
+    let Some(result) = result else {
+        diesel::delete(contract_try::table.find(order_id)).execute(connection)?;
         return Ok(());
     };
-    diesel::update(contract_try::table.find(order))
+    diesel::update(contract_try::table.find(order_id))
         .set((
             contract_try::result.eq(result),
             contract_try::category.eq(category),

@@ -3,8 +3,9 @@
 --
 -- Everybody locks in this order: operations, Orders, Sessions, contracts, streams (by endpoint and stream); contracts
 -- in the order of their ids, and what comes before them in that of the Orders. Each part reads what the one before it
--- returned, so that PostgreSQL keeps to that. A refund is changed by whoever has locked its Order, a credential and a
--- try by whoever has locked their contract, and the key of an operation by whoever has locked that.
+-- returned, so that PostgreSQL keeps to that. A refund is changed by whoever has locked its Order, a try by whoever has
+-- locked its contract, and the key of an operation by whoever has locked that. A credential is also claimed to be
+-- deleted and sealed anew without its contract: it is locked before it is read.
 --
 -- Rows that most batches have none of are read only where there are any: each column would cost the others time.
 --

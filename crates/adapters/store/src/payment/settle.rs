@@ -41,7 +41,7 @@ impl Settling {
             new_refund,
             follow_up: _,
             ledger,
-            events: _,
+            events,
             history: _,
             answer: _,
             now: _,
@@ -55,6 +55,7 @@ impl Settling {
         let own = session.as_ref().is_none_or(|change| change.next.merchant_id == *merchant_id)
             && ledger.iter().all(|posted| posted.order_id == *id)
             && contract.as_ref().is_none_or(|settled| settled.change.next.merchant_id == *merchant_id)
+            && events.iter().all(|event| event.merchant_id == *merchant_id)
             && [refund, new_refund].into_iter().flatten().all(|refund| refund.order_id == *id);
         (counts_on && own).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
     }

@@ -149,7 +149,12 @@ pub(crate) fn settle(
             .collect::<Result<_, _>>()?,
         events: (1..).zip(events).map(|(ordinal, (number, one))| event(number, ordinal, one)).collect(),
     };
-    let written: Vec<i64> = settle.load(connection)?;
+    let written: Vec<i64> = settle.load(connection).map_err(|error| {
+        // Another settlement, of another Order of the same contract, told the same stream meanwhile: the next run counts on.
+        let fault = Fault::from(error);
+        let is_told = fault.breaks("outbox_event_pkey", "outbox_event.payment_id, outbox_event.sequence");
+        if is_told { Fault::Retry } else { fault }
+    })?;
     let numbers: BTreeSet<i64> = written.into_iter().collect();
     let done = || numbered().filter(|(number, _)| numbers.contains(number)).map(|(_, one)| one);
     if done().any(|one| !one.settlement.events.is_empty()) {

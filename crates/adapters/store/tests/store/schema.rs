@@ -290,7 +290,7 @@ fn statements_run_as_they_stand_in_their_files() {
     }
 }
 
-/// On PostgreSQL a function judges the rows of a table that every payment writes, see migration `one_check`.
+/// On PostgreSQL a function judges the rows of a table that every payment writes, see migration `session_guards`.
 #[test]
 fn a_table_judged_by_a_function_has_every_guard_that_it_has_on_sqlite() {
     let both = both();

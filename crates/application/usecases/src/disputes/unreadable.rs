@@ -9,7 +9,7 @@ use dropin_ports::DisputesUnavailable;
 
 /// Most reasons of one processor that are remembered; another one takes the place of the oldest, if that was logged a minute ago.
 const MAX_REASONS: usize = 8;
-/// Within this, reasons that are all new are logged at level DEBUG alone.
+/// How long the oldest keeps its place when there are that many.
 const CROWDED_FOR: Duration = Duration::from_mins(1);
 /// How long a reason that was logged is logged at level DEBUG alone.
 const REPEAT_AFTER: Duration = Duration::from_hours(1);
@@ -37,14 +37,12 @@ impl UnreadableLists {
         }
         if MAX_REASONS <= reasons.len() {
             let oldest = reasons.iter().min_by_key(|(_, logged)| **logged).map(|(why, logged)| (why.clone(), *logged));
-            match oldest {
-                Some((oldest, logged)) if CROWDED_FOR <= now.saturating_duration_since(logged) => {
-                    reasons.remove(&oldest)
-                }
-                _ => return false,
-            };
+            let oldest = oldest.filter(|(_, logged)| CROWDED_FOR <= now.saturating_duration_since(*logged));
+            let Some((oldest, _)) = oldest else { return false };
+            reasons.remove(&oldest);
         }
-        reasons.insert(why.to_owned(), now).is_none()
+        reasons.insert(why.to_owned(), now);
+        true
     }
 
     /// Logs that a list is read again, where it was not.

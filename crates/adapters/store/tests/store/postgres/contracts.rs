@@ -143,6 +143,11 @@ async fn a_contract_that_changes_meanwhile_leaves_those_beside_it_alone() {
             _ => assert!(is_done(&prepared), "{number}: {prepared:?}"),
         }
     }
+    let few = |of: &str| {
+        let transactions = transactions(&harness, "contract_try");
+        assert!(transactions <= 6, "{of}: the statement runs again, and not each alone: {transactions}");
+    };
+    few("prepared");
     let count = |rows: &str| harness.raw.values(&format!("SELECT count(*)::text AS value FROM {rows}")).remove(0);
     assert_eq!(count("contract_try"), "11", "nothing of the one that came too late");
     assert_eq!(count("merchant_reference WHERE reference LIKE 'charge-%'"), "11");
@@ -167,6 +172,7 @@ async fn a_contract_that_changes_meanwhile_leaves_those_beside_it_alone() {
         }
     }
     assert_eq!(count("contract_try WHERE result = 'APPROVED'"), "10");
+    few("settled");
 }
 
 #[tokio::test(flavor = "multi_thread")]

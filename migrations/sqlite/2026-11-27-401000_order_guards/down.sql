@@ -1,0 +1,2 @@
+-- Nothing was changed.
+SELECT 1;

@@ -1,0 +1,2 @@
+-- SQLite reads a CHECK once for a prepared statement. PostgreSQL alone reads them for each execution.
+SELECT 1;
