@@ -19,6 +19,7 @@ use dropin_validation::Text;
 use tokio::task::JoinHandle;
 
 use super::batches::STUCK;
+use super::contracts::open;
 use super::payments::holder;
 use super::{migrated, wait_for};
 use crate::common::RawPostgres;
@@ -291,10 +292,17 @@ async fn of_two_submits_of_a_session_one_with_a_contract_neither_waits_for_the_o
     let new = insertable(merchant);
     assert_eq!(store.insert_session(new.clone()).await, Ok(Inserted::Done));
     let now = new_key(merchant).at;
-    // The first holds the Session and waits to write its contract; then the second comes.
-    let holder = holder(&database, "LOCK TABLE contract IN SHARE ROW EXCLUSIVE MODE");
+    // The first holds the Session and waits to write its contract, since another has written one of that id; then the second comes.
+    open(&store, merchant, 1).await;
+    let with_contract = submitting_with_contract(&new.session, now);
+    let id = with_contract.contract.as_ref().unwrap().contract().id;
+    let same = format!(
+        "INSERT INTO contract SELECT (jsonb_populate_record(NULL::contract, \
+             to_jsonb(contract) || jsonb_build_object('id', '{id}', 'reference', 'same'))).* FROM contract"
+    );
+    let holder = holder(&database, &same);
     let raw = RawPostgres::open(&database.url());
-    let first = prepare(&store, &submitting_with_contract(&new.session, now));
+    let first = prepare(&store, &with_contract);
     wait_for(&raw, &format!("EXISTS ({STUCK})"));
     let second = prepare(&store, &submitting(&new.session, now));
     wait_for(&raw, &format!("2 = (SELECT count(*) FROM ({STUCK}) AS stuck)"));
