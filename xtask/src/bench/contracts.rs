@@ -23,7 +23,7 @@ const LISTS_PER_SECOND: u32 = 200;
 const P99_MAX_MS: f64 = 5.0;
 
 /// Copies have ids and references of their own. A slash before a profile's number: the load generator puts the number there.
-const CONTRACTS: Copies = Copies {
+const CONTRACTS: Copies<'static> = Copies {
     what: "contracts",
     postgres: "INSERT INTO contract (id, reference, billing_profile_reference, @COPIED@) \
                SELECT gen_random_uuid(), 'filled-' || number, 'profile/' || (number / 5), @COPIED@ \

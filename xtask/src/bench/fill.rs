@@ -14,11 +14,11 @@ const HISTORY_COPIED: &str =
 const SQLITE_ID: &str = "lower(hex(randomblob(4)) || '-' || hex(randomblob(2)) || '-4' || substr(hex(randomblob(2)), 2) || '-8' \
                          || substr(hex(randomblob(2)), 2) || '-' || hex(randomblob(6)))";
 
-pub(super) struct Copies {
+pub(super) struct Copies<'a> {
     pub(super) what: &'static str,
     /// Scripts that make the copies numbered @FIRST@ to @LAST@, of @STORED@ in all, of one that is there.
-    pub(super) postgres: &'static str,
-    pub(super) sqlite: &'static str,
+    pub(super) postgres: &'a str,
+    pub(super) sqlite: &'a str,
     /// Columns that every copy shares: in place of @COPIED@.
     pub(super) columns: &'static str,
     /// After this long no further part is begun.
@@ -26,7 +26,13 @@ pub(super) struct Copies {
 }
 
 /// Makes copies from one number to another, or as many as time allows, and brings the database in order.
-pub(super) fn fill(bench: &Programs, deployment: &Deployment, copies: &Copies, from: u64, wanted: u64) -> Outcome<()> {
+pub(super) fn fill(
+    bench: &Programs,
+    deployment: &Deployment,
+    copies: &Copies<'_>,
+    from: u64,
+    wanted: u64,
+) -> Outcome<()> {
     let (since, mut stored) = (Instant::now(), from);
     let (script, afterwards): (_, &[&str]) = match deployment.database {
         // Not to be done by the server itself while we measure.

@@ -68,7 +68,7 @@ const COST_MAX: f64 = 1.2;
 /// Runs at both sizes are short, so that the small size stays small.
 const SIZED_SECONDS_MAX: u32 = 2;
 /// Copies have ids, profiles and times of their own.
-const SESSIONS: Copies = Copies {
+const SESSIONS: Copies<'static> = Copies {
     what: "Sessions",
     postgres: include_str!("fill_postgres.sql"),
     sqlite: include_str!("fill_sqlite.sql"),

@@ -11,7 +11,7 @@ mod values;
 pub use cases::velocity::any_decision;
 pub use contract_steps::{charged, charging, new_contract, opening, sealed, stored};
 pub use harness::{Harness, Raw, approval};
-pub use steps::{checkout, checkout_approval};
+pub use steps::{checkout, checkout_approval, keyed_capture};
 pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_key, new_merchant, replacement};
 
 /// Runs one case on an empty store, on a runtime with several threads.
@@ -174,6 +174,11 @@ macro_rules! all_cases {
             checkouts_at_once {
                 each_is_begun_whole_or_left_out
                 each_gets_the_answer_of_its_own_operation
+            }
+            changes_at_once {
+                each_change_is_written_whole_or_left_out
+                each_request_gets_the_answer_of_its_own_operation
+                settlements_that_tell_one_stream_count_on
             }
             append_only {
                 sequences_are_dense_and_in_the_order_of_the_changes

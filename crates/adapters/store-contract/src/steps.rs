@@ -3,11 +3,13 @@
 use dropin_kernel::{MerchantId, OpId, RefundId, Timestamp};
 use dropin_money::Amount;
 use dropin_order::{OpState, Refund, RefundState, VoidPlan};
-use dropin_ports::{CheckoutRecord, OrderChanged, Payment, PrepareAuthorization, Settled, Settlement, StoredResponse};
+use dropin_ports::{
+    ChangeOrder, CheckoutRecord, OrderChanged, Payment, PrepareAuthorization, Settled, Settlement, StoredResponse,
+};
 
 use crate::Harness;
 use crate::harness::{Asking, approval, capture, captured, outcome};
-use crate::values::{at, authorization, checkout_order, fresh, of_order, order_event, posting, seconds};
+use crate::values::{at, authorization, checkout_order, fresh, new_key, of_order, order_event, posting, seconds};
 
 impl Harness {
     /// A payment all of whose money was captured, found by its authorization.
@@ -47,6 +49,12 @@ pub(crate) fn void(payment: &Payment, now: Timestamp) -> Asking {
     let operation = payment.operation.void(OpId::new(fresh()), now, now.plus(seconds(10)));
     let history = vec![of_order(&step.change.next, "VOID_REQUESTED", now)];
     Asking { order: step.change, operation, refund: None, history, key_use: None }
+}
+
+/// A capture of all of an authorized payment, asked for with a key of its own.
+pub fn keyed_capture(payment: &Payment) -> ChangeOrder {
+    let asked = capture(payment, None, at(30));
+    Asking { key_use: Some(new_key(payment.order.merchant_id)), ..asked }.into()
 }
 
 /// A refund of `amount` (all that is left when `None`) of a captured payment, found by its authorization.

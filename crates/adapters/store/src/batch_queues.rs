@@ -12,7 +12,7 @@ use dropin_store_runtime::wake::WakeSignal;
 use dropin_store_runtime::worker_pool::{self, Batchable, DbTask, Kind, Queue, spawn};
 
 use crate::outbox::{Claiming, Finishing};
-use crate::payment::{Preparation, Settling};
+use crate::payment::{Changing, Preparation, Settling};
 use crate::screening::Counting;
 use crate::session::{Creation, Replacement, Search};
 use crate::stash::{Peek, Put};
@@ -81,6 +81,7 @@ batch_queues! {
     peeks: Peek, Read, 1, "dropin-store-see";
     preparations: Preparation, Write, 2, "dropin-store-pre";
     settlements: Settling, Write, 2, "dropin-store-set";
+    changes: Changing, Write, 2, "dropin-store-chg";
     puts: Put, Write, 2, "dropin-store-put";
     // Two would count for one merchant at once, and one of them in vain. A payment waits for a count for a moment and no longer.
     counts: Counting, Write, 1, "dropin-store-cnt";

@@ -239,7 +239,8 @@ pub trait PaymentStore: Send + Sync {
         due_at: Timestamp,
     ) -> Result<Applied, StoreError>;
 
-    /// In one transaction: change the Order, insert the operation and the refund, and take the request's key for the operation.
+    /// In one transaction: change the Order, insert the operation and the refund, and take the request's key for the operation. One whose operation is
+    /// written already is done, and is not written again.
     async fn change_order(&self, change: ChangeOrder) -> Result<OrderChanged, StoreError>;
 
     /// In one transaction: everything that follows from an answer. Guarded by the operation being open, so that settling twice is harmless.

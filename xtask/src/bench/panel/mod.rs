@@ -26,7 +26,7 @@ const P99_MAX_MS: f64 = 100.0;
 const LOSS_MAX: f64 = 0.05;
 
 /// Copies are spread over the last hundred days.
-const ORDERS: Copies = Copies {
+const ORDERS: Copies<'static> = Copies {
     what: "Orders",
     postgres: include_str!("fill_postgres.sql"),
     sqlite: include_str!("fill_sqlite.sql"),

@@ -3,6 +3,7 @@
 mod check;
 pub(crate) mod client;
 mod delivery_log;
+mod growth;
 pub(crate) mod site;
 mod stripe;
 
@@ -25,6 +26,7 @@ use crate::test::install::Need;
 use check::Problems;
 use client::{Addresses, Client, Done, PaymentFlow};
 use delivery_log::DeliveryLog;
+use growth::GrowthOptions;
 use site::{Site, Topology};
 use stripe::Localstripe;
 
@@ -50,6 +52,8 @@ pub(crate) struct Options {
     /// Whose API the payments are made by; stripe: on PostgreSQL, at localstripe, and once more at the sandbox processor's to compare with
     #[arg(long, value_enum, default_value_t = BenchedProcessor::Sandbox)]
     processor: BenchedProcessor,
+    #[command(flatten)]
+    growth: GrowthOptions,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
@@ -104,13 +108,13 @@ pub(crate) fn task(options: &Options) -> Outcome<()> {
     if options.processor == BenchedProcessor::Stripe {
         return stripe::task(&options.site, flow);
     }
-    run(&options.site, &[], &[flow], |_, site, rows| {
+    run(&options.site, &[], &[flow], |bench, site, rows| {
         let rate = rows[0].per_second();
         if site.deployment.is_postgres() {
             let told = format!("{rate:.0} payments per second; wanted: {POSTGRES_MIN}");
             print!("{}", goal(rate >= POSTGRES_MIN, &told));
         }
-        Ok(())
+        growth::measure(bench, &options.site, options.growth, site, rate)
     })
 }
 
@@ -255,11 +259,20 @@ struct Window {
     threads: Figures,
     /// What PostgreSQL did, when that was asked for.
     statements: Vec<statements::Statement>,
+    /// Bytes that PostgreSQL wrote to its log.
+    wal: Option<u64>,
+}
+
+/// Where PostgreSQL's log ends.
+fn wal(bench: &Programs, site: &Site) -> Outcome<Option<u64>> {
+    let end = "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')";
+    site.deployment.is_postgres().then(|| site.deployment.number(bench, end)).transpose()
 }
 
 impl Window {
     fn measure(bench: &Programs, site: &Site, counted: Option<&str>, seconds: u32) -> Outcome<Self> {
         counted.map(|database| statements::forget(bench, database)).transpose()?;
+        let wal = wal(bench, site)?;
         let process = |service: &Service| (service.name.to_owned(), CpuSource::Process(service.program.id()));
         let server = site.deployment.postmaster(bench)?;
         let server = server.map(|postmaster| (POSTGRES.to_owned(), CpuSource::Server(postmaster)));
@@ -275,7 +288,8 @@ impl Window {
         std::thread::sleep(Duration::from_secs(seconds.into()));
         let (cpu, threads, ended) = (programs.read()?, threads.read()?, Instant::now());
         let statements = counted.map(|database| statements::read(bench, database)).transpose()?.unwrap_or_default();
-        Ok(Self { began, ended, cpu, threads, statements })
+        let wal = self::wal(bench, site)?.zip(wal).map(|(after, before)| after.saturating_sub(before));
+        Ok(Self { began, ended, cpu, threads, statements, wal })
     }
 
     /// What so many payments took, each of their steps in microseconds.
@@ -294,6 +308,8 @@ impl Window {
                 figures.push((format!("{name}, p{percent} ms"), percentile(&micros, percent).unwrap_or_default()));
             }
         }
+        figures
+            .extend(self.wal.map(|bytes| ("WAL bytes per payment".to_owned(), bytes as f64 / payments.max(1) as f64)));
         figures.push(("load1".to_owned(), load1));
         let mut notes = String::new();
         if !self.threads.is_empty() {

@@ -121,6 +121,12 @@ impl Site {
         Ok(())
     }
 
+    /// Starts the programs again.
+    pub(super) fn start_again(&mut self, bench: &mut Programs) -> Outcome<()> {
+        self.services = start_programs(bench, &self.deployment, self.topology, None, None)?;
+        Ok(())
+    }
+
     pub(crate) fn stop(&mut self, bench: &mut Programs) -> Outcome<()> {
         self.services.drain(..).try_for_each(|service| bench.end(service.program))
     }

@@ -145,9 +145,8 @@ pub async fn an_effect_that_is_undone_frees_its_key(harness: Arc<Harness>) {
     let stale = ChangeSession { change, history, events: vec![], response: Some(kept.clone()), audit: None };
     assert_eq!(harness.sessions.change_session(stale).await, Ok(Changed::Stale));
     let payment = harness.authorized(merchant.id).await;
-    let first = capture(&payment, None, at(30));
-    assert_eq!(harness.ask(&first).await, Ok(OrderChanged::Done));
-    let stale = Asking { key_use: Some(kept.key_use), ..first };
+    assert_eq!(harness.ask(&capture(&payment, None, at(30))).await, Ok(OrderChanged::Done));
+    let stale = Asking { key_use: Some(kept.key_use), ..capture(&payment, None, at(30)) };
     assert_eq!(harness.ask(&stale).await, Ok(OrderChanged::Stale));
     assert_eq!(found(&harness, &kept.key_use).await, None);
     let session = new_session(merchant.id, terms());

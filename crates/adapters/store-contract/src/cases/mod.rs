@@ -10,6 +10,7 @@ pub mod audit_log;
 pub mod back_office;
 pub mod backlog;
 pub mod batches;
+pub mod changes_at_once;
 pub mod checkout;
 pub mod checkouts_at_once;
 pub mod contract;

@@ -1,5 +1,6 @@
 //! Orders and the operations asked of the processor: each method of the port is one step.
 
+mod change;
 mod find;
 pub(crate) mod operation;
 mod operation_batch;
@@ -21,14 +22,12 @@ use dropin_ports::{
     StoreError, StoredResponse,
 };
 use dropin_session::Session;
-use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::TxOutcome;
 
-use crate::session::apply_state;
 use crate::store::Store;
-use crate::{audit_log, idempotency, outbox};
 
+pub(crate) use change::Changing;
 pub(crate) use order::apply as apply_order;
 pub(crate) use prepare::Preparation;
 pub(crate) use settle::Settling;
@@ -50,7 +49,7 @@ impl PaymentStore for Store {
     }
 
     async fn change_order(&self, change: ChangeOrder) -> Result<OrderChanged, StoreError> {
-        self.write(move |connection| change_order(connection, &change)).await
+        self.run_batched(Changing(change)).await
     }
 
     async fn settle(&self, settlement: Settlement) -> Result<Settled, StoreError> {
@@ -145,37 +144,6 @@ impl PaymentStore for Store {
     async fn find_checkout(&self, order: OrderId) -> Result<Option<CheckoutRecord>, StoreError> {
         self.read(move |connection| find::checkout(connection, order)).await
     }
-}
-
-fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<TxOutcome<OrderChanged>, Fault> {
-    if change.key_use.is_some() && change.operation.is_none() {
-        return Err(Fault::Refused("a key waits for the outcome of an operation".to_owned()));
-    }
-    if !order::apply(connection, &change.order)? {
-        return Ok(TxOutcome::Rollback(OrderChanged::Stale));
-    }
-    if let Some(session) = &change.session
-        && !apply_state(connection, session)?
-    {
-        return Ok(TxOutcome::Rollback(OrderChanged::Stale));
-    }
-    if let Some(refund) = &change.refund
-        && !refund::insert(connection, refund)?
-    {
-        // A request that is repeated finds its own refund: then the key tells so.
-        let used = idempotency::is_key_used(connection, change.key_use.as_ref())?;
-        return Ok(TxOutcome::Rollback(if used { OrderChanged::KeyTaken } else { OrderChanged::DuplicateRefund }));
-    }
-    if let Some(operation) = &change.operation {
-        operation::insert(connection, operation)?;
-        // After the operation, to which it refers.
-        if !idempotency::take_key(connection, change.key_use.as_ref(), operation.id)? {
-            return Ok(TxOutcome::Rollback(OrderChanged::KeyTaken));
-        }
-    }
-    audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;
-    outbox::enqueue_events(connection, &change.events)?;
-    Ok(TxOutcome::Commit(OrderChanged::Done))
 }
 
 /// How long after its start a batch's statement is run again.

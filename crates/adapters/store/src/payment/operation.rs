@@ -153,6 +153,14 @@ pub(super) fn insert(connection: &mut AnyConnection, operation: &Operation) -> R
     Ok(())
 }
 
+/// Whether this operation of its Order is there.
+pub(super) fn is_written(connection: &mut AnyConnection, operation: &Operation) -> Result<bool, Fault> {
+    let own = processor_op::table
+        .filter(processor_op::id.eq(Id(operation.id.uuid())))
+        .filter(processor_op::order_id.eq(Id(operation.order_id.uuid())));
+    Ok(own.select(processor_op::id).first::<Id>(connection).optional()?.is_some())
+}
+
 /// Writes the operation's outcome, or that it is still to come; `false` when somebody else wrote it before.
 pub(super) fn close(connection: &mut AnyConnection, settlement: &Settlement) -> Result<bool, Fault> {
     let id = Id(settlement.operation.uuid());

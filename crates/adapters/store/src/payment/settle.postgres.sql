@@ -1,11 +1,13 @@
--- Settles operations, and tells which by their numbers. One that is not as it was when that was decided is left out;
--- one that changes at the same moment fails the whole, since what follows from it may be written by then.
+-- Settles operations, or changes Orders as somebody asks, and tells which by their numbers. One that is not as it was
+-- when that was decided is left out; one that changes at the same moment fails the whole, since what follows from it
+-- may be written by then.
 --
--- Everybody locks in this order: operations, Orders, Sessions, contracts, streams (by endpoint and stream); contracts
--- in the order of their ids, and what comes before them in that of the Orders. Each part reads what the one before it
--- returned, so that PostgreSQL keeps to that. A refund is changed by whoever has locked its Order, a try by whoever has
--- locked its contract, and the key of an operation by whoever has locked that. A credential is also claimed to be
--- deleted and sealed anew without its contract: it is locked before it is read.
+-- Everybody locks in this order: operations, Orders, Sessions, contracts, keys, streams (by endpoint and stream);
+-- contracts in the order of their ids, keys in their own, and what comes before them in that of the Orders, which is
+-- why no batch has outcomes and requests. Each part reads what the one before it returned, so that PostgreSQL keeps to
+-- that. A refund is changed by whoever has locked its Order, a try by whoever has locked its contract, and the key of
+-- an operation by whoever has locked that. A credential is also claimed to be deleted and sealed anew without its
+-- contract: it is locked before it is read.
 --
 -- Rows that most batches have none of are read only where there are any: each column would cost the others time.
 --
@@ -13,20 +15,23 @@
 -- through the partial index `processor_op_due` instead of one by its key. Keys are found by a list and not by a join
 -- for the same reason: it would read all that wait.
 --
--- $1 to $50, input_row: An operation's outcome, with what becomes of its Order, Session and refund, the contract that
--- changes with them, and what becomes of the key that waits for it; `number` names it in the other rows.
--- $51 to $78, contract_row: A contract that is opened, or as it is after a change; `number` names the batched row
--- that it belongs to.
--- $79 to $83, credential_row: What becomes of a contract's credential: STORE, REPLACE, DISCARD (one that is only to
--- be deleted) or DELETE; `number` names the batched row that it belongs to.
--- $84 to $88, try_row: What is known of a charge; without a result the issuer was never asked. `number` names the
+-- $1 to $50, input_row: An operation's outcome, or a request without one, with what becomes of its Order, Session and
+-- refund, the contract that changes with them, and what becomes of the key that waits for it; `number` names it in the
+-- other rows.
+-- $51 to $57, key_row: The key of a request, answered when the outcome of the operation is known; `number` names the
 -- batched row that it belongs to.
--- $89 to $101, beginning: A refund that is begun.
--- $102 to $117, next: An operation to be written down; `number` says for whom.
--- $118 to $128, posting: A ledger transaction; `number` names the batched row that it belongs to.
--- $129 to $138, step: A step for the history; `number` names the batched row that it belongs to.
--- $139 to $151, entry: An entry of the audit log; `number` names the batched row that it belongs to.
--- $152 to $159, event_row: An event for the outbox; `number` names the batched row that it belongs to, and `ordinal`
+-- $58 to $85, contract_row: A contract that is opened, or as it is after a change; `number` names the batched row
+-- that it belongs to.
+-- $86 to $90, credential_row: What becomes of a contract's credential: STORE, REPLACE, DISCARD (one that is only to
+-- be deleted) or DELETE; `number` names the batched row that it belongs to.
+-- $91 to $95, try_row: What is known of a charge; without a result the issuer was never asked. `number` names the
+-- batched row that it belongs to.
+-- $96 to $108, beginning: A refund that is begun.
+-- $109 to $124, next: An operation to be written down; `number` says for whom.
+-- $125 to $135, posting: A ledger transaction; `number` names the batched row that it belongs to.
+-- $136 to $145, step: A step for the history; `number` names the batched row that it belongs to.
+-- $146 to $158, entry: An entry of the audit log; `number` names the batched row that it belongs to.
+-- $159 to $166, event_row: An event for the outbox; `number` names the batched row that it belongs to, and `ordinal`
 -- gives the order of all.
 
 WITH input_row AS MATERIALIZED (
@@ -48,11 +53,21 @@ WITH input_row AS MATERIALIZED (
         contract_expected, refund_id, refund_state, refund_currency, refund_minor, refund_settlement,
         refund_updated_at, new_refund, next_awaited, status, etag, body
     )
+), key_row AS MATERIALIZED (
+    SELECT *
+    FROM unnest(
+        $51::bigint[], $52::uuid[], $53::bytea[], $54::bytea[], $55::uuid[], $56::timestamptz[], $57::timestamptz[]
+    ) AS key_row (
+        number, merchant_id, digest, fingerprint, operation_id, created_at, expires_at
+    )
 ), ready AS MATERIALIZED (
     SELECT * FROM input_row
     WHERE (
-        SELECT CASE WHEN op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') THEN TRUE END FROM processor_op AS op
-        WHERE op.id = input_row.operation_id AND op.order_id = input_row.order_id
+        input_row.operation_id IS NULL
+        OR (
+            SELECT CASE WHEN op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') THEN TRUE END FROM processor_op AS op
+            WHERE op.id = input_row.operation_id AND op.order_id = input_row.order_id
+        )
     )
         AND input_row.expected = (
             SELECT o.revision FROM purchase_order AS o
@@ -81,22 +96,31 @@ WITH input_row AS MATERIALIZED (
                 WHERE r.order_id = input_row.order_id AND r.reference = input_row.new_refund
             ) IS NULL
         )
+        AND (
+            SELECT TRUE FROM key_row
+            JOIN answer AS a ON a.merchant_id = key_row.merchant_id AND a.digest = key_row.digest
+            WHERE key_row.number = input_row.number
+        ) IS NULL
 ), closed AS (
     UPDATE processor_op AS op SET state = ready.operation_state, due_at = ready.look_at
     FROM ready
     WHERE op.id = ready.operation_id AND CASE WHEN op.state IN ('PREPARED', 'UNKNOWN', 'PENDING') THEN TRUE END
     RETURNING ready.*
+), allowed AS MATERIALIZED (
+    SELECT * FROM closed
+    UNION ALL
+    SELECT * FROM ready WHERE ready.operation_id IS NULL
 ), changed AS (
     UPDATE purchase_order AS o
-    SET revision = closed.revision, state = closed.state, under_review = closed.under_review, shown = closed.shown,
-        authorized_minor = closed.authorized, captured_minor = closed.captured,
-        capture_pending_minor = closed.capture_pending, refunded_minor = closed.refunded,
-        refund_pending_minor = closed.refund_pending, updated_at = closed.updated_at, expires_at = closed.expires_at,
-        page = closed.page, failure = closed.failure, card_hash = closed.card_hash,
-        card_last_four = closed.card_last_four, bank_details = closed.bank_details, voiding = closed.voiding,
-        capture_promised_minor = closed.capture_promised
-    FROM closed WHERE o.id = closed.order_id AND o.merchant_id = closed.merchant_id AND o.revision = closed.expected
-    RETURNING closed.*
+    SET revision = allowed.revision, state = allowed.state, under_review = allowed.under_review, shown = allowed.shown,
+        authorized_minor = allowed.authorized, captured_minor = allowed.captured,
+        capture_pending_minor = allowed.capture_pending, refunded_minor = allowed.refunded,
+        refund_pending_minor = allowed.refund_pending, updated_at = allowed.updated_at, expires_at = allowed.expires_at,
+        page = allowed.page, failure = allowed.failure, card_hash = allowed.card_hash,
+        card_last_four = allowed.card_last_four, bank_details = allowed.bank_details, voiding = allowed.voiding,
+        capture_promised_minor = allowed.capture_promised
+    FROM allowed WHERE o.id = allowed.order_id AND o.merchant_id = allowed.merchant_id AND o.revision = allowed.expected
+    RETURNING allowed.*
 ), moved AS (
     UPDATE session AS s
     SET revision = changed.session_revision, state = changed.session_state, order_id = changed.session_order_id,
@@ -133,18 +157,18 @@ WITH input_row AS MATERIALIZED (
     FROM (
         SELECT contract_row.*
         FROM orders, unnest(
-            $51::bigint[], $52::uuid[], $53::uuid[], $54::bigint[], $55::text[], $56::text[], $57::text[],
-            $58::text[], $59::text[], $60::uuid[], $61::uuid[], $62::text[], $63::text[], $64::text[], $65::text[],
-            $66::text[], $67::text[], $68::timestamptz[], $69::text[], $70::text[], $71::text[], $72::timestamptz[],
-            $73::timestamptz[], $74::timestamptz[], $75::text[], $76::timestamptz[], $77::timestamptz[],
-            $78::timestamptz[]
+            $58::bigint[], $59::uuid[], $60::uuid[], $61::bigint[], $62::text[], $63::text[], $64::text[],
+            $65::text[], $66::text[], $67::uuid[], $68::uuid[], $69::text[], $70::text[], $71::text[], $72::text[],
+            $73::text[], $74::text[], $75::timestamptz[], $76::text[], $77::text[], $78::text[], $79::timestamptz[],
+            $80::timestamptz[], $81::timestamptz[], $82::text[], $83::timestamptz[], $84::timestamptz[],
+            $85::timestamptz[]
         ) AS contract_row (
             number, id, merchant_id, revision, state, suspend_reason, close_reason, failure, kind, session_id,
             order_id, reference, payment_method, currency, billing_profile_reference, consent_text_version,
             consent_locale, consent_at, card_scheme, card_last_four, card_expiry, card_number_since, card_updated_at,
             card_expiry_told_at, network_transaction_id, created_at, updated_at, due_at
         )
-        WHERE contract_row.number = ANY (orders.numbers) AND 0 < cardinality($51::bigint[]) ORDER BY contract_row.id
+        WHERE contract_row.number = ANY (orders.numbers) AND 0 < cardinality($58::bigint[]) ORDER BY contract_row.id
     ) AS agreement
     WHERE c.id = agreement.id AND c.merchant_id = agreement.merchant_id AND c.revision = agreement.revision - 1
     RETURNING c.id
@@ -155,11 +179,11 @@ WITH input_row AS MATERIALIZED (
         credential_row.sealed, credential_row.at
     FROM done, ready
     JOIN unnest(
-        $79::bigint[], $80::text[], $81::text[], $82::bytea[], $83::timestamptz[]
+        $86::bigint[], $87::text[], $88::text[], $89::bytea[], $90::timestamptz[]
     ) AS credential_row (
         number, change, key_id, sealed, at
     ) ON credential_row.number = ready.number
-    WHERE ready.number = ANY (done.numbers) AND 0 < cardinality($79::bigint[])
+    WHERE ready.number = ANY (done.numbers) AND 0 < cardinality($86::bigint[])
 ), stored AS MATERIALIZED (
     SELECT s.* FROM credential
     JOIN contract_credential AS s ON s.contract_id = credential.contract_id
@@ -194,11 +218,11 @@ WITH input_row AS MATERIALIZED (
 ), tried AS MATERIALIZED (
     SELECT try_row.*
     FROM done, unnest(
-        $84::bigint[], $85::uuid[], $86::text[], $87::text[], $88::bigint[]
+        $91::bigint[], $92::uuid[], $93::text[], $94::text[], $95::bigint[]
     ) AS try_row (
         number, order_id, result, category, asked_wait_micros
     )
-    WHERE try_row.number = ANY (done.numbers) AND 0 < cardinality($84::bigint[])
+    WHERE try_row.number = ANY (done.numbers) AND 0 < cardinality($91::bigint[])
 ), concluded AS (
     UPDATE contract_try AS t
     SET result = tried.result, category = tried.category, asked_wait_micros = tried.asked_wait_micros
@@ -216,13 +240,13 @@ WITH input_row AS MATERIALIZED (
         beginning.minor, beginning.description, beginning.state, beginning.created_at, beginning.updated_at,
         beginning.settlement_currency, beginning.settlement
     FROM done, unnest(
-        $89::bigint[], $90::uuid[], $91::uuid[], $92::uuid[], $93::text[], $94::text[], $95::bigint[], $96::text[],
-        $97::text[], $98::timestamptz[], $99::timestamptz[], $100::text[], $101::bigint[]
+        $96::bigint[], $97::uuid[], $98::uuid[], $99::uuid[], $100::text[], $101::text[], $102::bigint[], $103::text[],
+        $104::text[], $105::timestamptz[], $106::timestamptz[], $107::text[], $108::bigint[]
     ) AS beginning (
         number, id, order_id, merchant_id, reference, currency, minor, description, state, created_at, updated_at,
         settlement_currency, settlement
     )
-    WHERE beginning.number = ANY (done.numbers) AND 0 < cardinality($89::bigint[])
+    WHERE beginning.number = ANY (done.numbers) AND 0 < cardinality($96::bigint[])
 ), followed AS (
     INSERT INTO processor_op (
         id, order_id, kind, state, currency, amount_minor, authorization_id, refund_id, processor_reference,
@@ -232,14 +256,14 @@ WITH input_row AS MATERIALIZED (
         next.refund_id, next.reference, next.processor, next.channel, next.epoch, next.tries, next.due_at,
         next.created_at
     FROM done, unnest(
-        $102::bigint[], $103::uuid[], $104::uuid[], $105::text[], $106::text[], $107::text[], $108::bigint[],
-        $109::uuid[], $110::uuid[], $111::text[], $112::text[], $113::text[], $114::bigint[], $115::integer[],
-        $116::timestamptz[], $117::timestamptz[]
+        $109::bigint[], $110::uuid[], $111::uuid[], $112::text[], $113::text[], $114::text[], $115::bigint[],
+        $116::uuid[], $117::uuid[], $118::text[], $119::text[], $120::text[], $121::bigint[], $122::integer[],
+        $123::timestamptz[], $124::timestamptz[]
     ) AS next (
         number, id, order_id, kind, state, currency, minor, authorization_id, refund_id, reference, processor,
         channel, epoch, tries, due_at, created_at
     )
-    WHERE next.number = ANY (done.numbers) AND 0 < cardinality($102::bigint[])
+    WHERE next.number = ANY (done.numbers) AND 0 < cardinality($109::bigint[])
 ), posted AS (
     INSERT INTO ledger_posting (
         id, order_id, currency, shopper_minor, authorized_minor, captured_minor, refunded_minor, disputed_minor,
@@ -248,8 +272,8 @@ WITH input_row AS MATERIALIZED (
     SELECT posting.id, posting.order_id, posting.currency, posting.shopper, posting.authorized, posting.captured,
         posting.refunded, posting.disputed, posting.charged_back, posting.posted_at
     FROM done, unnest(
-        $118::bigint[], $119::uuid[], $120::uuid[], $121::text[], $122::bigint[], $123::bigint[], $124::bigint[],
-        $125::bigint[], $126::bigint[], $127::bigint[], $128::timestamptz[]
+        $125::bigint[], $126::uuid[], $127::uuid[], $128::text[], $129::bigint[], $130::bigint[], $131::bigint[],
+        $132::bigint[], $133::bigint[], $134::bigint[], $135::timestamptz[]
     ) AS posting (
         number, id, order_id, currency, shopper, authorized, captured, refunded, disputed, charged_back, posted_at
     )
@@ -261,8 +285,8 @@ WITH input_row AS MATERIALIZED (
     SELECT step.merchant_id, step.subject_kind, step.subject_id, step.actor_kind, step.actor_name, step.what,
         step.state_before, step.state_after, step.happened_at
     FROM done, unnest(
-        $129::bigint[], $130::uuid[], $131::text[], $132::uuid[], $133::text[], $134::text[], $135::text[],
-        $136::text[], $137::text[], $138::timestamptz[]
+        $136::bigint[], $137::uuid[], $138::text[], $139::uuid[], $140::text[], $141::text[], $142::text[],
+        $143::text[], $144::text[], $145::timestamptz[]
     ) AS step (
         number, merchant_id, subject_kind, subject_id, actor_kind, actor_name, what, state_before, state_after,
         happened_at
@@ -276,13 +300,13 @@ WITH input_row AS MATERIALIZED (
     SELECT entry.id, entry.merchant_id, entry.actor_kind, entry.actor_name, entry.address, entry.note, entry.action,
         entry.subject_kind, entry.subject_id, entry.value_before, entry.value_after, entry.happened_at
     FROM done, unnest(
-        $139::bigint[], $140::uuid[], $141::uuid[], $142::text[], $143::text[], $144::text[], $145::text[],
-        $146::text[], $147::text[], $148::text[], $149::text[], $150::text[], $151::timestamptz[]
+        $146::bigint[], $147::uuid[], $148::uuid[], $149::text[], $150::text[], $151::text[], $152::text[],
+        $153::text[], $154::text[], $155::text[], $156::text[], $157::text[], $158::timestamptz[]
     ) AS entry (
         number, id, merchant_id, actor_kind, actor_name, address, note, action, subject_kind, subject_id,
         value_before, value_after, happened_at
     )
-    WHERE entry.number = ANY (done.numbers) AND 0 < cardinality($139::bigint[])
+    WHERE entry.number = ANY (done.numbers) AND 0 < cardinality($146::bigint[])
 ), answered AS (
     UPDATE answer AS a
     SET (operation_id, status, etag, body) = (
@@ -297,18 +321,26 @@ WITH input_row AS MATERIALIZED (
                     AND (ready.next_awaited IS NOT NULL OR ready.status IS NOT NULL)
             )::uuid[]
         )
+), keyed AS (
+    INSERT INTO answer (merchant_id, digest, fingerprint, operation_id, created_at, expires_at)
+    SELECT key_row.merchant_id, key_row.digest, key_row.fingerprint, key_row.operation_id, key_row.created_at,
+        key_row.expires_at
+    FROM done, key_row WHERE key_row.number = ANY (done.numbers) ORDER BY key_row.merchant_id, key_row.digest
+    RETURNING operation_id
+), told AS MATERIALIZED (
+    SELECT done.numbers, (SELECT count(*) FROM keyed) AS keyed FROM done
 ), event AS MATERIALIZED (
     SELECT event_row.*, row_number() OVER (
         PARTITION BY event_row.payment_id
         ORDER BY event_row.ordinal
     ) AS place
-    FROM done, unnest(
-        $152::bigint[], $153::bigint[], $154::uuid[], $155::uuid[], $156::uuid[], $157::text[], $158::bytea[],
-        $159::timestamptz[]
+    FROM told, unnest(
+        $159::bigint[], $160::bigint[], $161::uuid[], $162::uuid[], $163::uuid[], $164::text[], $165::bytea[],
+        $166::timestamptz[]
     ) AS event_row (
         number, ordinal, payment_id, merchant_id, event_id, event_type, body, happened_at
     )
-    WHERE event_row.number = ANY (done.numbers)
+    WHERE event_row.number = ANY (told.numbers)
 ), so_far AS MATERIALIZED (
     SELECT event.payment_id, event.merchant_id, count(*) AS event_count, min(event.happened_at) AS first_event_at,
         coalesce(

@@ -3,32 +3,24 @@
 use std::collections::HashSet;
 
 use diesel::PgConnection;
-use dropin_kernel::{Change, OpId};
-use dropin_order::{Channel, Order};
+use dropin_kernel::OpId;
+use dropin_order::Channel;
 use dropin_ports::{Settled, Settlement};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
-use super::{despite_contention, operation, order, refund, settle_batch};
+use super::settle_batch::{self, OrderStep};
+use super::{despite_contention, operation, order, refund};
 use crate::session::apply_state;
 use crate::{audit_log, contract, idempotency, ledger, outbox};
 
 /// A settlement to be written.
 pub(crate) struct Settling(pub(crate) Settlement);
 
-/// One that the batched statement can settle: it changes an Order, and perhaps its Session, a contract or a refund. What changes an operation alone runs in a
-/// transaction of its own.
-#[derive(Clone, Copy)]
-pub(crate) struct EligibleSettlement<'a> {
-    /// Its index in the batch.
-    pub(crate) batch_index: usize,
-    pub(crate) settlement: &'a Settlement,
-    pub(crate) order: &'a Change<Order>,
-}
-
 impl Settling {
-    fn batch_eligible(&self, batch_index: usize) -> Option<EligibleSettlement<'_>> {
+    /// As the shared statement writes it: what changes an Order. What changes an operation alone runs in a transaction of its own.
+    fn batched(&self, batch_index: usize) -> Option<OrderStep<'_>> {
         // All fields are named, so that a new one is thought of here.
         let Settlement {
             operation: _,
@@ -36,28 +28,30 @@ impl Settling {
             due_at: _,
             order,
             session,
-            contract,
-            refund,
+            contract: _,
+            refund: _,
             new_refund,
-            follow_up: _,
-            ledger,
+            follow_up,
+            ledger: _,
             events,
-            history: _,
+            history,
             answer: _,
             now: _,
-            audit: _,
+            audit,
         } = &self.0;
-        let order = order.as_ref()?;
-        let (id, merchant_id) = (&order.next.id, &order.next.merchant_id);
-        let counts_on = order.next.revision == order.expected.next()
-            && session.as_ref().is_none_or(|change| change.next.revision == change.expected.next())
-            && contract.as_ref().is_none_or(|settled| contract::check_revision(&settled.change).is_ok());
-        let own = session.as_ref().is_none_or(|change| change.next.merchant_id == *merchant_id)
-            && ledger.iter().all(|posted| posted.order_id == *id)
-            && contract.as_ref().is_none_or(|settled| settled.change.next.merchant_id == *merchant_id)
-            && events.iter().all(|event| event.merchant_id == *merchant_id)
-            && [refund, new_refund].into_iter().flatten().all(|refund| refund.order_id == *id);
-        (counts_on && own).then_some(EligibleSettlement { batch_index, settlement: &self.0, order })
+        let step = OrderStep {
+            batch_index,
+            order: order.as_ref()?,
+            session: session.as_ref(),
+            outcome: Some(&self.0),
+            key_use: None,
+            new_refund: new_refund.as_ref(),
+            operation: follow_up.as_ref(),
+            history,
+            events,
+            audit: audit.as_ref(),
+        };
+        step.is_whole().then_some(step)
     }
 }
 
@@ -138,18 +132,17 @@ impl Work for Settling {
 impl Batchable for Settling {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Settled>>, Fault> {
         let (mut orders, mut contracts) = (HashSet::new(), HashSet::new());
-        let mut eligible: Vec<_> =
-            all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
+        let mut steps: Vec<_> = all.iter().enumerate().filter_map(|(index, one)| one.batched(index)).collect();
         // Of several for the same Order or contract, the first stays in the batch; the others run alone and find that they are too late.
-        eligible.retain(|one| {
-            let contract = one.settlement.contract.as_ref();
-            orders.insert(one.order.next.id) && contract.is_none_or(|settled| contracts.insert(settled.change.next.id))
+        steps.retain(|one| {
+            orders.insert(one.order.next.id)
+                && one.contract().is_none_or(|settled| contracts.insert(settled.change.next.id))
         });
-        if eligible.is_empty() {
+        if steps.is_empty() {
             return Ok(vec![None; all.len()]);
         }
-        let has_contract = |one: &EligibleSettlement<'_>| one.settlement.contract.is_some();
-        let settled = despite_contention(eligible, has_contract, |all| settle_batch::settle(connection, all))?;
+        let has_contract = |one: &OrderStep<'_>| one.contract().is_some();
+        let settled = despite_contention(steps, has_contract, |all| settle_batch::settle(connection, all))?;
         Ok((0..all.len()).map(|batch_index| settled.contains(&batch_index).then_some(Settled::Done)).collect())
     }
 }

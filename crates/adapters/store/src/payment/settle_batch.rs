@@ -3,10 +3,11 @@ use std::collections::BTreeSet;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
-use dropin_kernel::Change;
+use dropin_kernel::{Change, MerchantId};
 use dropin_money::Amount;
-use dropin_order::{FailureReason, VoidCause};
-use dropin_ports::NewEvent;
+use dropin_order::{FailureReason, Operation, Order, Refund, VoidCause};
+use dropin_ports::{ContractSettlement, KeyUse, NewAuditEntry, NewEvent, NewHistoryEntry, Settlement};
+use dropin_session::Session;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::wake;
@@ -14,21 +15,66 @@ use dropin_store_runtime::{rows, statement_about};
 
 use super::operation_batch::{NewOperations, new_operation};
 use super::refund::{NewRefunds, new_refund};
-use super::settle::{EligibleSettlement, next_awaited};
+use super::settle::next_awaited;
 use crate::audit_log::{AuditEntries, audit_row};
+use crate::contract;
 use crate::contract::{ContractRows, CredentialRows, TryRows, contract_row, credential_row, try_row};
 use crate::history::{Steps, step};
 use crate::ledger::{Postings, posting};
 use crate::rows::{StateColumns, bank_document};
 
+/// What one caller wants written of an Order, and with it: what follows from an operation's outcome, or what somebody asks for.
+#[derive(Clone, Copy)]
+pub(super) struct OrderStep<'a> {
+    /// Its index in the batch.
+    pub(super) batch_index: usize,
+    pub(super) order: &'a Change<Order>,
+    pub(super) session: Option<&'a Change<Session>>,
+    /// What it follows from.
+    pub(super) outcome: Option<&'a Settlement>,
+    /// The key of the request, which waits for `operation`.
+    pub(super) key_use: Option<&'a KeyUse>,
+    pub(super) new_refund: Option<&'a Refund>,
+    /// The operation that the processor is asked for next.
+    pub(super) operation: Option<&'a Operation>,
+    pub(super) history: &'a [NewHistoryEntry],
+    pub(super) events: &'a [NewEvent],
+    pub(super) audit: Option<&'a NewAuditEntry>,
+}
+
+impl<'a> OrderStep<'a> {
+    pub(super) fn contract(&self) -> Option<&'a ContractSettlement> {
+        self.outcome?.contract.as_deref()
+    }
+
+    /// Whether the statement can write it: revisions count on, and everything is of this Order and its merchant.
+    pub(super) fn is_whole(&self) -> bool {
+        let Self { order, session, new_refund, operation, .. } = *self;
+        let (id, merchant) = (order.next.id, order.next.merchant_id);
+        let (contract, refund) = (self.contract(), self.outcome.and_then(|outcome| outcome.refund.as_ref()));
+        let counts_on = order.next.revision == order.expected.next()
+            && session.is_none_or(|change| change.next.revision == change.expected.next())
+            && contract.is_none_or(|settled| contract::check_revision(&settled.change).is_ok());
+        let is_own = |owner: MerchantId| owner == merchant;
+        let own = session.is_none_or(|change| is_own(change.next.merchant_id))
+            && contract.is_none_or(|settled| is_own(settled.change.next.merchant_id))
+            && self.key_use.is_none_or(|used| is_own(used.key.merchant_id))
+            && self.events.iter().all(|event| is_own(event.merchant_id))
+            && self.outcome.is_none_or(|outcome| outcome.ledger.iter().all(|posted| posted.order_id == id))
+            && operation.is_none_or(|operation| operation.order_id == id)
+            && [refund, new_refund].into_iter().flatten().all(|refund| refund.order_id == id);
+        counts_on && own
+    }
+}
+
 rows! {
-    /// An operation's outcome, with what becomes of its Order, Session and refund, the contract that changes with them, and what becomes of the key that
-    /// waits for it; `number` names it in the other rows.
+    /// An operation's outcome, or a request without one, with what becomes of its Order, Session and refund, the contract that changes with them, and what
+    /// becomes of the key that waits for it; `number` names it in the other rows.
     InputRows of InputRow<'a> {
         number: i64 => BigInt,
-        operation_id: Id => SqlId,
-        operation_state: &'a str => Text,
-        look_at: Instant => SqlInstant,
+        operation_id: Option<Id> => Nullable<SqlId>,
+        operation_state: Option<&'a str> => Nullable<Text>,
+        look_at: Option<Instant> => Nullable<SqlInstant>,
         order_id: Id => SqlId,
         merchant_id: Id => SqlId,
         expected: i64 => BigInt,
@@ -79,6 +125,19 @@ rows! {
 }
 
 rows! {
+    /// The key of a request, answered when the outcome of the operation is known; `number` names the batched row that it belongs to.
+    KeyRows of KeyRow<'a> {
+        number: i64 => BigInt,
+        merchant_id: Id => SqlId,
+        digest: &'a [u8] => Binary,
+        fingerprint: &'a [u8] => Binary,
+        operation_id: Id => SqlId,
+        created_at: Instant => SqlInstant,
+        expires_at: Instant => SqlInstant,
+    }
+}
+
+rows! {
     /// An event for the outbox; `number` names the batched row that it belongs to, and `ordinal` gives the order of all.
     Events of Event<'a> {
         number: i64 => BigInt,
@@ -95,11 +154,12 @@ rows! {
 statement_about! {
     Settle {
         input_rows: InputRows,
+        keys: KeyRows,
         contracts: ContractRows,
         credentials: CredentialRows,
         tries: TryRows,
         new_refunds: NewRefunds,
-        follow_ups: NewOperations,
+        operations: NewOperations,
         postings: Postings,
         steps: Steps,
         entries: AuditEntries,
@@ -109,43 +169,33 @@ statement_about! {
     returns BigInt;
 }
 
-/// Settles with one statement, which is its own transaction, whatever is still as it was when that was decided, and tells the places of those.
-/// No two may be of one Order or one contract.
+/// Writes with one statement, which is its own transaction, whatever is still as it was when that was decided, and tells the places of those.
+/// No two may be of one Order, one contract or one key, and either all or none follow from an outcome.
 ///
 /// # Errors
 /// Nothing was written, unless the connection is lost.
-pub(crate) fn settle(
-    connection: &mut PgConnection,
-    mut all: Vec<EligibleSettlement<'_>>,
-) -> Result<BTreeSet<usize>, Fault> {
+pub(super) fn settle(connection: &mut PgConnection, mut all: Vec<OrderStep<'_>>) -> Result<BTreeSet<usize>, Fault> {
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| one.order.next.id);
     let numbered = || (1_i64..).zip(&all);
-    let contracts = || {
-        numbered().filter_map(|(number, one)| {
-            Some((number, one.settlement.contract.as_deref()?, Instant(one.settlement.now)))
-        })
-    };
-    let events = numbered().flat_map(|(number, one)| one.settlement.events.iter().map(move |one| (number, one)));
+    let outcomes = || numbered().filter_map(|(number, one)| Some((number, one.outcome?)));
+    let contracts =
+        || outcomes().filter_map(|(number, one)| Some((number, one.contract.as_deref()?, Instant(one.now))));
+    let events = numbered().flat_map(|(number, one)| one.events.iter().map(move |one| (number, one)));
     let settle = Settle {
         input_rows: numbered().map(|(number, one)| input_row(number, one)).collect::<Result<_, _>>()?,
+        keys: numbered().filter_map(|(number, one)| Some(key_row(number, one.key_use?, one.operation?))).collect(),
         contracts: contracts().map(|(number, one, _)| contract_row(number, &one.change.next)).collect(),
         credentials: contracts().filter_map(|(number, one, now)| credential_row(number, one, now)).collect(),
         tries: contracts().filter_map(|(number, one, _)| Some(try_row(number, one.charge?))).collect(),
-        new_refunds: numbered()
-            .filter_map(|(number, one)| Some(new_refund(number, one.settlement.new_refund.as_ref()?)))
-            .collect(),
-        follow_ups: numbered()
-            .filter_map(|(number, one)| Some(new_operation(number, one.settlement.follow_up.as_ref()?)))
+        new_refunds: numbered().filter_map(|(number, one)| Some(new_refund(number, one.new_refund?))).collect(),
+        operations: numbered()
+            .filter_map(|(number, one)| Some(new_operation(number, one.operation?)))
             .collect::<Result<_, _>>()?,
-        postings: numbered()
-            .flat_map(|(number, one)| one.settlement.ledger.iter().map(move |one| posting(number, one)))
-            .collect(),
-        steps: numbered()
-            .flat_map(|(number, one)| one.settlement.history.iter().map(move |one| step(number, one)))
-            .collect(),
+        postings: outcomes().flat_map(|(number, one)| one.ledger.iter().map(move |one| posting(number, one))).collect(),
+        steps: numbered().flat_map(|(number, one)| one.history.iter().map(move |one| step(number, one))).collect(),
         entries: numbered()
-            .filter_map(|(number, one)| Some(audit_row(number, one.settlement.audit.as_ref()?)))
+            .filter_map(|(number, one)| Some(audit_row(number, one.audit?)))
             .collect::<Result<_, _>>()?,
         events: (1..).zip(events).map(|(ordinal, (number, one))| event(number, ordinal, one)).collect(),
     };
@@ -157,22 +207,22 @@ pub(crate) fn settle(
     })?;
     let numbers: BTreeSet<i64> = written.into_iter().collect();
     let done = || numbered().filter(|(number, _)| numbers.contains(number)).map(|(_, one)| one);
-    if done().any(|one| !one.settlement.events.is_empty()) {
+    if done().any(|one| !one.events.is_empty()) {
         wake::mark_enqueued();
     }
     Ok(done().map(|one| one.batch_index).collect())
 }
 
-fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> Result<InputRow<'a>, Fault> {
-    let EligibleSettlement { settlement, order: Change { next, expected }, .. } = *one;
-    let (session, refund) = (settlement.session.as_ref(), settlement.refund.as_ref());
+fn input_row<'a>(number: i64, one: &OrderStep<'a>) -> Result<InputRow<'a>, Fault> {
+    let OrderStep { order: Change { next, expected }, session, outcome, .. } = *one;
     let columns = session.map(|change| StateColumns::new(&change.next));
-    let (contract, answer) = (settlement.contract.as_ref(), settlement.answer.as_ref());
+    let (contract, refund) = (one.contract(), outcome.and_then(|outcome| outcome.refund.as_ref()));
+    let answer = outcome.and_then(|outcome| outcome.answer.as_ref());
     Ok(InputRow {
         number,
-        operation_id: Id(settlement.operation.uuid()),
-        operation_state: settlement.state.as_str(),
-        look_at: Instant(settlement.due_at),
+        operation_id: outcome.map(|outcome| Id(outcome.operation.uuid())),
+        operation_state: outcome.map(|outcome| outcome.state.as_str()),
+        look_at: outcome.map(|outcome| Instant(outcome.due_at)),
         order_id: Id(next.id.uuid()),
         merchant_id: Id(next.merchant_id.uuid()),
         expected: expected.number(),
@@ -214,12 +264,24 @@ fn input_row<'a>(number: i64, one: &EligibleSettlement<'a>) -> Result<InputRow<'
         refund_minor: refund.map(|refund| refund.amount.minor()),
         refund_settlement: refund.and_then(|refund| refund.settlement.as_ref()).map(Amount::minor),
         refund_updated_at: refund.map(|refund| Instant(refund.updated_at)),
-        new_refund: settlement.new_refund.as_ref().map(|refund| refund.reference.as_str()),
-        next_awaited: next_awaited(settlement).map(|next| Id(next.uuid())),
+        new_refund: one.new_refund.map(|refund| refund.reference.as_str()),
+        next_awaited: outcome.and_then(next_awaited).map(|next| Id(next.uuid())),
         status: answer.map(|answer| i32::from(answer.status)),
         etag: answer.and_then(|answer| answer.etag.as_deref()),
         body: answer.map(|answer| answer.body.as_slice()),
     })
+}
+
+fn key_row<'a>(number: i64, used: &'a KeyUse, operation: &Operation) -> KeyRow<'a> {
+    KeyRow {
+        number,
+        merchant_id: Id(used.key.merchant_id.uuid()),
+        digest: &used.key.digest,
+        fingerprint: &used.fingerprint,
+        operation_id: Id(operation.id.uuid()),
+        created_at: Instant(used.at),
+        expires_at: Instant(used.until),
+    }
 }
 
 fn event(number: i64, ordinal: i64, event: &NewEvent) -> Event<'_> {

@@ -362,7 +362,7 @@ pub(crate) fn assert_no_deadlock(database: &Database, stores: &[Store]) {
     // A connection says what it has seen when it ends.
     stores.iter().for_each(Store::close);
     let raw = RawPostgres::open(&database.url());
-    wait_for(&raw, "(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'checkout') > 0");
+    wait_for(&raw, "(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'purchase_order') > 0");
     let deadlocks = "SELECT deadlocks::text AS value FROM pg_stat_database WHERE datname = current_database()";
     assert_eq!(raw.values(deadlocks), ["0"]);
 }

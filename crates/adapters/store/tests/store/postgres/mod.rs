@@ -1,6 +1,7 @@
 //! The store on PostgreSQL: all cases of crates/adapters/store-contract, and what PostgreSQL alone has: connections that break.
 
 mod batches;
+mod changes;
 mod checkouts;
 mod contracts;
 mod deployment;

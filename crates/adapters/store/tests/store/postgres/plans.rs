@@ -8,14 +8,14 @@ use dropin_kernel::{MerchantId, OpId, Timestamp};
 use dropin_order::Channel;
 use dropin_ports::{
     AccessStore, AttemptRecord, AttemptResult, AuthorizationPrepared, BackOfficeStore, CredentialChange, Delivery,
-    DeliveryResult, Inserted, KeyUse, MerchantInserted, OrderSearch, OutboxStore, PaymentStore, ReplaceSession,
-    Replaced, RequestKey, ResponseToStore, ScreeningStore, SearchBounds, SearchFilter, SessionStore, Settled,
-    StoredResponse,
+    DeliveryResult, Inserted, KeyUse, MerchantInserted, OrderChanged, OrderSearch, OutboxStore, PaymentStore,
+    ReplaceSession, Replaced, RequestKey, ResponseToStore, ScreeningStore, SearchBounds, SearchFilter, SessionStore,
+    Settled, StoredResponse,
 };
 use dropin_store::Store;
 use dropin_store_contract::{
-    Harness, Raw, any_decision, approval, charged, checkout_approval, fresh, insertable, new_merchant, replacement,
-    sealed,
+    Harness, Raw, any_decision, approval, charged, checkout_approval, fresh, insertable, keyed_capture, new_merchant,
+    replacement, sealed,
 };
 
 use super::checkouts::keyed;
@@ -108,7 +108,12 @@ async fn a_checkout_reads_no_keys_and_references_of_others() {
                 approval.follow_up = Some(capture.through(Channel::CheckoutPayment));
                 approval.answer = None;
             }
+            let is_captured = approval.follow_up.is_some();
             assert_eq!(store.settle(approval).await, Ok(Settled::Done));
+            if !is_captured {
+                let payment = store.find_payment(prepare.operation.id).await.unwrap().unwrap();
+                assert_eq!(store.change_order(keyed_capture(&payment)).await, Ok(OrderChanged::Done));
+            }
         }
     };
     analyze();

@@ -1,0 +1,100 @@
+//! What is written of an Order before a processor is asked, or where nobody is asked.
+
+use std::collections::HashSet;
+
+use diesel::PgConnection;
+use dropin_ports::{ChangeOrder, OrderChanged};
+use dropin_store_runtime::connection::AnyConnection;
+use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+
+use super::settle_batch::{self, OrderStep};
+use super::{operation, order, refund};
+use crate::session::apply_state;
+use crate::{audit_log, idempotency, outbox};
+
+/// A change of an Order to be written.
+pub(crate) struct Changing(pub(crate) ChangeOrder);
+
+impl Changing {
+    /// As the shared statement writes it: what asks for an operation. Without one, nothing would tell afterwards whether a statement whose answer got lost
+    /// has written it.
+    fn batched(&self, batch_index: usize) -> Option<OrderStep<'_>> {
+        // All fields are named, so that a new one is thought of here.
+        let ChangeOrder { order, session, operation, refund, history, events, key_use, audit } = &self.0;
+        let step = OrderStep {
+            batch_index,
+            order,
+            session: session.as_ref(),
+            outcome: None,
+            key_use: key_use.as_ref(),
+            new_refund: refund.as_ref(),
+            operation: Some(operation.as_ref()?),
+            history,
+            events,
+            audit: audit.as_ref(),
+        };
+        step.is_whole().then_some(step)
+    }
+}
+
+fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<TxOutcome<OrderChanged>, Fault> {
+    if change.key_use.is_some() && change.operation.is_none() {
+        return Err(Fault::Refused("a key waits for the outcome of an operation".to_owned()));
+    }
+    if !order::apply(connection, &change.order)? {
+        // All of it is written at once, so the operation tells of all: it was written by a statement whose answer got lost.
+        return Ok(match &change.operation {
+            Some(own) if operation::is_written(connection, own)? => TxOutcome::Commit(OrderChanged::Done),
+            _ => TxOutcome::Rollback(OrderChanged::Stale),
+        });
+    }
+    if let Some(session) = &change.session
+        && !apply_state(connection, session)?
+    {
+        return Ok(TxOutcome::Rollback(OrderChanged::Stale));
+    }
+    if let Some(refund) = &change.refund
+        && !refund::insert(connection, refund)?
+    {
+        // A request that is repeated finds its own refund: then the key tells so.
+        let used = idempotency::is_key_used(connection, change.key_use.as_ref())?;
+        return Ok(TxOutcome::Rollback(if used { OrderChanged::KeyTaken } else { OrderChanged::DuplicateRefund }));
+    }
+    if let Some(operation) = &change.operation {
+        operation::insert(connection, operation)?;
+        // After the operation, to which it refers.
+        if !idempotency::take_key(connection, change.key_use.as_ref(), operation.id)? {
+            return Ok(TxOutcome::Rollback(OrderChanged::KeyTaken));
+        }
+    }
+    audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;
+    outbox::enqueue_events(connection, &change.events)?;
+    Ok(TxOutcome::Commit(OrderChanged::Done))
+}
+
+impl Work for Changing {
+    type Answer = OrderChanged;
+
+    /// After a statement whose answer got lost it finds the operation written.
+    fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<OrderChanged>, Fault> {
+        change_order(connection, &self.0)
+    }
+}
+
+impl Batchable for Changing {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<OrderChanged>>, Fault> {
+        let (mut orders, mut keys) = (HashSet::new(), HashSet::new());
+        let mut steps: Vec<_> = all.iter().enumerate().filter_map(|(index, one)| one.batched(index)).collect();
+        // Of several for the same Order or key, the first stays in the batch; the others run alone and find that they are too late.
+        steps.retain(|one| {
+            orders.insert(one.order.next.id)
+                && one.key_use.is_none_or(|used| keys.insert((used.key.merchant_id, used.key.digest)))
+        });
+        if steps.is_empty() {
+            return Ok(vec![None; all.len()]);
+        }
+        let written = settle_batch::settle(connection, steps)?;
+        Ok((0..all.len()).map(|batch_index| written.contains(&batch_index).then_some(OrderChanged::Done)).collect())
+    }
+}

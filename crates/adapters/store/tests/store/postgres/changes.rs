@@ -1,0 +1,109 @@
+//! Captures that are asked for at the same moment and share a statement, with the test in the way.
+
+use std::sync::Arc;
+
+use dropin_ports::{ChangeOrder, OrderChanged, PaymentStore, StoreError};
+use dropin_store::{Role, Store, StoreConfig};
+use dropin_store_contract::{Harness, Raw, keyed_capture};
+use tokio::task::JoinHandle;
+
+use super::batches::STUCK;
+use super::checkouts::assert_no_deadlock;
+use super::payments::holder;
+use super::{migrated, wait_for};
+use crate::common::RawPostgres;
+use crate::common::postgres::Database;
+
+/// How many are asked for at once.
+const CAPTURES: usize = 60;
+
+/// A store with authorized payments, and a capture of each, with a key of its own.
+async fn captures(count: usize) -> (Arc<Database>, Store, Harness, Vec<ChangeOrder>) {
+    let (database, store) = migrated();
+    let database = Arc::new(database);
+    let harness = Harness::new(store.clone(), RawPostgres::open(&database.url()), database.clone());
+    let (merchant, _) = harness.merchant().await;
+    let mut captures = vec![];
+    for _ in 0..count {
+        captures.push(keyed_capture(&harness.authorized(merchant.id).await));
+    }
+    (database, store, harness, captures)
+}
+
+fn change(store: &Store, change: &ChangeOrder) -> JoinHandle<Result<OrderChanged, StoreError>> {
+    let (store, change) = (store.clone(), change.clone());
+    tokio::spawn(async move { store.change_order(change).await })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn captures_that_wait_together_are_begun_in_few_transactions() {
+    let (database, store, harness, mut captures) = captures(CAPTURES).await;
+    // One that cannot be leaves those beside it in the batch.
+    captures[9].order.expected = captures[9].order.next.revision;
+    captures[9].order.next = captures[9].order.next.clone().at_revision(captures[9].order.expected.next());
+    let holder = holder(&database, "LOCK TABLE history IN SHARE ROW EXCLUSIVE MODE");
+    let (first, rest) = captures.split_at(2);
+    let mut changing: Vec<_> = first.iter().map(|one| change(&store, one)).collect();
+    tokio::task::yield_now().await;
+    wait_for(&RawPostgres::open(&database.url()), &format!("EXISTS ({STUCK})"));
+    changing.extend(rest.iter().map(|one| change(&store, one)));
+    tokio::task::yield_now().await;
+    holder.execute("ROLLBACK").unwrap();
+    for (number, one) in changing.into_iter().enumerate() {
+        let expected = if number == 9 { OrderChanged::Stale } else { OrderChanged::Done };
+        assert_eq!(one.await.unwrap(), Ok(expected), "{number}");
+    }
+    for table in ["processor_op WHERE kind = 'CAPTURE'", "answer"] {
+        let count = |what: &str| {
+            harness.raw.values(&format!("SELECT count({what})::text AS value FROM {table}"))[0]
+                .parse::<usize>()
+                .unwrap()
+        };
+        assert_eq!(count("*"), CAPTURES - 1);
+        let transactions = count("DISTINCT xmin::text");
+        assert!(transactions <= 6, "{transactions} of {table} for {CAPTURES}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_capture_whose_connection_was_lost_is_looked_after() {
+    let (database, store, harness, captures) = captures(1).await;
+    let holder = holder(&database, "LOCK TABLE history IN ACCESS EXCLUSIVE MODE");
+    let changing = change(&store, &captures[0]);
+    let raw = RawPostgres::open(&database.url());
+    wait_for(&raw, &format!("EXISTS ({STUCK})"));
+    let first = raw.values(STUCK);
+    raw.execute(&format!("SELECT pg_terminate_backend({})", first[0])).unwrap();
+    wait_for(&raw, &format!("EXISTS ({STUCK} AND pid <> {})", first[0]));
+    holder.execute("ROLLBACK").unwrap();
+    assert_eq!(changing.await.unwrap(), Ok(OrderChanged::Done));
+    let begun = "SELECT count(*)::text AS value FROM processor_op WHERE kind = 'CAPTURE'";
+    assert_eq!(harness.raw.values(begun), ["1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn captures_with_the_same_keys_never_wait_for_each_other_in_a_circle() {
+    let (database, store, harness, mut captures) = captures(2 * CAPTURES).await;
+    let other = Store::open(StoreConfig::new(database.url(), Role::Service)).unwrap();
+    // The same keys in both halves, in another order, and of other Orders.
+    let keys: Vec<_> = captures[..CAPTURES].iter().map(|one| one.key_use).rev().collect();
+    for (capture, key_use) in captures[CAPTURES..].iter_mut().zip(keys) {
+        capture.key_use = key_use;
+    }
+    let changing: Vec<_> = captures
+        .iter()
+        .enumerate()
+        .map(|(number, one)| change(if number < CAPTURES { &store } else { &other }, one))
+        .collect();
+    let mut done = 0;
+    for one in changing {
+        match one.await.unwrap() {
+            Ok(OrderChanged::Done) => done += 1,
+            came => assert_eq!(came, Ok(OrderChanged::KeyTaken)),
+        }
+    }
+    assert_eq!(done, CAPTURES, "one of each two");
+    let begun = "SELECT count(*)::text AS value FROM processor_op WHERE kind = 'CAPTURE'";
+    assert_eq!(harness.raw.values(begun), [CAPTURES.to_string()]);
+    assert_no_deadlock(&database, &[store, other]);
+}
