@@ -6,6 +6,7 @@ mod checkouts;
 mod contracts;
 mod deployment;
 mod event_log;
+mod every_plan;
 mod outbox;
 mod payments;
 mod plans;
