@@ -126,6 +126,9 @@ pub(super) fn measure(
     if 0 < stored {
         let grown = self::size(bench, &site.deployment)?.saturating_sub(size);
         println!("{} bytes for each of {stored} stored payments, with its indexes.", grown / stored);
+        if site.deployment.is_postgres() {
+            print!("{}", site.deployment.sql(bench, &sizes(stored))?);
+        }
     }
     copy(bench, &site.deployment, "operations", &OPERATION, waiting)?;
     site.start_again(bench)?;
@@ -145,6 +148,15 @@ fn size(bench: &Programs, deployment: &Deployment) -> Outcome<u64> {
             Database::Postgres => "SELECT pg_database_size(current_database())",
             Database::Sqlite => "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
         },
+    )
+}
+
+/// Bytes of each table and of its indexes for each payment, the largest first.
+fn sizes(payments: u64) -> String {
+    let tables = PAYMENT.map(|rows| format!("'{}'", rows.table)).join(", ");
+    format!(
+        "SELECT relname || ': ' || pg_table_size(oid) / {payments} || ' + ' || pg_indexes_size(oid) / {payments} FROM pg_class \
+         WHERE relname IN ({tables}) ORDER BY pg_total_relation_size(oid) DESC"
     )
 }
 
