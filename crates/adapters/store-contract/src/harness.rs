@@ -182,7 +182,8 @@ impl Harness {
         found
     }
 
-    pub(crate) async fn session(&self, merchant: MerchantId) -> Session {
+    /// A Session that nobody has submitted.
+    pub async fn session(&self, merchant: MerchantId) -> Session {
         self.session_with(merchant, terms()).await
     }
 
@@ -208,14 +209,15 @@ impl Harness {
         self.sessions.change_session(changing(change, history, vec![])).await.unwrap()
     }
 
-    pub(crate) async fn stashed(&self, merchant: MerchantId) -> StashEntry {
+    /// A stash entry of half an hour.
+    pub async fn stashed(&self, merchant: MerchantId) -> StashEntry {
         let entry = entry(merchant, at(1_800));
         self.stash.put_stash(entry.clone()).await.unwrap();
         entry
     }
 
     /// A submit of `session` that pays with `stash`, ready to be written.
-    pub(crate) fn submit(&self, session: &Session, stash: &StashKey, now: Timestamp) -> PrepareAuthorization {
+    pub fn submit(&self, session: &Session, stash: &StashKey, now: Timestamp) -> PrepareAuthorization {
         let attempt = AttemptId::new(fresh());
         let order = new_order(session, now).edited(|parts| parts.attempt_id = Some(attempt)).unwrap();
         let (change, _) = session.as_created().unwrap().submit(session.revision, order.id, attempt, now).unwrap();

@@ -60,7 +60,7 @@ async fn replace_batched(
 }
 
 /// Sessions of one merchant, and a replacement of each.
-async fn replacements(store: &Store, count: usize) -> Vec<ReplaceSession> {
+pub(crate) async fn replacements(store: &Store, count: usize) -> Vec<ReplaceSession> {
     let merchant = new_merchant(false);
     let id = merchant.merchant.id;
     assert_eq!(store.insert_merchant(merchant).await, Ok(MerchantInserted::Done));

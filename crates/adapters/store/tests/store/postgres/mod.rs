@@ -7,6 +7,7 @@ mod contracts;
 mod deployment;
 mod event_log;
 mod every_plan;
+mod meanwhile;
 mod outbox;
 mod payments;
 mod plans;

@@ -61,19 +61,18 @@ async fn payments_that_wait_together_are_settled_in_few_transactions() {
     assert!(transactions[0].parse::<usize>().unwrap() <= 30, "{transactions:?} for 60");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
-    record();
+/// Settles 20 payments at once while somebody makes `change` of one, and expects that one as the other left it, and those beside it settled.
+async fn settle_while_one_changes(change: impl Fn(&Payment) -> String, expected: (Settled, OpState)) {
     let (database, store, harness, payments) = submitted(20).await;
     let changed = &payments[7];
-    let change = format!("UPDATE purchase_order SET revision = revision + 1 WHERE id = '{}'", changed.order.id);
-    let holder = holder(&database, &change);
+    let holder = holder(&database, &change(changed));
     let settling: Vec<_> = payments.iter().map(|payment| settle(&store, payment)).collect();
     wait_for(&RawPostgres::open(&database.url()), &format!("EXISTS ({STUCK})"));
     holder.execute("COMMIT").unwrap();
     for (one, payment) in settling.into_iter().zip(&payments) {
-        let expected = if payment.order.id == changed.order.id { Settled::Stale } else { Settled::Done };
-        assert_eq!(one.await.unwrap(), Ok(expected));
+        let is_changed = payment.order.id == changed.order.id;
+        let (settled, state) = if is_changed { expected } else { (Settled::Done, OpState::Approved) };
+        assert_eq!(one.await.unwrap(), Ok(settled));
         let (operation, order) = (payment.operation.id, payment.order.id);
         let stored = store.find_payment(operation).await.unwrap().unwrap();
         let count = |table: &str, condition: &str| {
@@ -86,18 +85,32 @@ async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
             count("outbox_event", &format!("payment_id = '{session}'")),
             count("outbox_stream", &format!("payment_id = '{session}'")),
         ];
-        match expected {
-            Settled::Done => assert_eq!(
-                (stored.operation.state, written),
-                (OpState::Approved, ["1", "5", "2", "1"].map(str::to_owned))
-            ),
-            _ => assert_eq!(
-                (stored.operation.state, written),
-                (OpState::Prepared, ["0", "3", "0", "0"].map(str::to_owned))
-            ),
-        }
+        let all_or_nothing = if is_changed { ["0", "3", "0", "0"] } else { ["1", "5", "2", "1"] };
+        assert_eq!((stored.operation.state, written), (state, all_or_nothing.map(str::to_owned)));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_somebody_changes_meanwhile_leaves_those_beside_it_alone() {
+    record();
+    let change =
+        |of: &Payment| format!("UPDATE purchase_order SET revision = revision + 1 WHERE id = '{}'", of.order.id);
+    settle_while_one_changes(change, (Settled::Stale, OpState::Prepared)).await;
     expect_logged(&["INFO a shared statement of ", "each is done alone", "too many writers at once"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_whose_session_changes_meanwhile_leaves_those_beside_it_alone() {
+    let session = |of: &Payment| of.session.as_ref().unwrap().id;
+    let change = |of: &Payment| format!("UPDATE session SET revision = revision + 1 WHERE id = '{}'", session(of));
+    settle_while_one_changes(change, (Settled::Stale, OpState::Prepared)).await;
+}
+
+/// As by a settlement of the operation alone, which asks again under another key.
+#[tokio::test(flavor = "multi_thread")]
+async fn one_whose_operation_is_closed_meanwhile_leaves_those_beside_it_alone() {
+    let change = |of: &Payment| format!("UPDATE processor_op SET state = 'DECLINED' WHERE id = '{}'", of.operation.id);
+    settle_while_one_changes(change, (Settled::AlreadySettled, OpState::Declined)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
