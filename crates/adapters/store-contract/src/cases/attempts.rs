@@ -11,7 +11,7 @@ use dropin_session::{Attempts, FailedAttempt, Session, SessionState, SessionStat
 
 use crate::Harness;
 use crate::harness::{approval, outcome};
-use crate::values::{at, edited, event, fresh, minor, of_order, of_session, posting};
+use crate::values::{at, edit, edited, event, fresh, minor, of_order, of_session, posting};
 
 const CARD: CardHash = CardHash([7; 32]);
 
@@ -182,6 +182,12 @@ pub async fn money_of_a_failed_attempt_is_booked_with_its_refund(harness: Arc<Ha
     let mut settlement = outcome(late.operation.id, OpState::Approved, at(30));
     (settlement.order, settlement.ledger) = (Some(step.change), step.ledger);
     (settlement.new_refund, settlement.follow_up) = (Some(refund.clone()), Some(operation.clone()));
+    let mut stale = settlement.clone();
+    let change = stale.order.as_mut().unwrap();
+    change.expected = change.next.revision;
+    edit(&mut change.next, |order| order.revision = order.revision.next());
+    assert_eq!(harness.payments.settle(stale).await, Ok(Settled::Stale));
+    assert_eq!(harness.count("refund", "1 = 1") + harness.count("processor_op", "kind = 'REFUND'"), 0);
     assert_eq!(harness.payments.settle(settlement.clone()).await, Ok(Settled::Done));
     assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::AlreadySettled));
     let refunding = harness.payment(operation.id).await;

@@ -11,7 +11,7 @@ use dropin_session::SessionState;
 use crate::Harness;
 use crate::harness::{approval, capture, captured, outcome};
 use crate::values::edit;
-use crate::values::{at, event, fresh, full_terms, minor, of_order, posting, text};
+use crate::values::{at, audited, event, fresh, full_terms, minor, of_order, posting, text};
 
 pub async fn an_authorization_is_prepared_whole(harness: Arc<Harness>) {
     let (merchant, _) = harness.merchant().await;
@@ -143,12 +143,18 @@ pub async fn a_stale_settlement_undoes_everything(harness: Arc<Harness>) {
     session.expected = session.next.revision;
     session.next = session.next.clone().at_revision(session.expected.next());
     wrong_session.session = Some(session);
-    for stale in [wrong_order, wrong_session] {
+    let written = || {
+        ["ledger_posting", "outbox_event", "outbox_stream", "audit_log", "processor_op", "history"]
+            .map(|table| harness.count(table, "1 = 1"))
+    };
+    let before = written();
+    for mut stale in [wrong_order, wrong_session] {
+        stale.audit = Some(audited());
+        stale.follow_up = Some(payment.operation.void(OpId::new(fresh()), at(20), at(30)));
         assert_eq!(harness.payments.settle(stale).await, Ok(Settled::Stale));
         assert_eq!(harness.payments.find_payment(payment.operation.id).await, Ok(Some(payment.clone())));
     }
-    let written = ["ledger_posting", "outbox_event", "outbox_stream"];
-    assert_eq!(written.map(|table| harness.count(table, "1 = 1")), [0; 3]);
+    assert_eq!(written(), before);
     assert_eq!(harness.payments.settle(approval(&payment)).await, Ok(Settled::Done), "the operation is still open");
 }
 

@@ -8,7 +8,8 @@ use dropin_money::Currency;
 use dropin_order::{OpState, Operation, Refund, RefundState};
 use dropin_ports::{
     AuthorizationPrepared, CheckoutRecord, ContractUse, Inserted, KeyUse, NewSession, PaymentStore,
-    PrepareAuthorization, ReplaceSession, ResponseStore, SessionStore, Settled, Settlement, StoreError,
+    PrepareAuthorization, ReplaceSession, ResponseStore, ResponseStored, ResponseToStore, SessionStore, Settled,
+    Settlement, StoreError, StoredResponse,
 };
 use dropin_session::Session;
 use dropin_store::{Role, Store, StoreConfig};
@@ -132,7 +133,7 @@ pub(crate) fn transactions(harness: &Harness, table: &str) -> usize {
 #[tokio::test(flavor = "multi_thread")]
 async fn checkouts_that_wait_together_are_begun_and_settled_in_few_transactions() {
     let (database, store, harness, merchant) = opened().await;
-    // With a key and without, and two that come too late in the middle of them.
+    // With a key and without, and three that come too late in the middle of them.
     let mut all: Vec<_> = (0..CHECKOUTS).map(|_| keyed(merchant)).collect();
     all.iter_mut().step_by(3).for_each(|one| one.key_use = None);
     // Transfers, and what an operator takes up.
@@ -144,10 +145,13 @@ async fn checkouts_that_wait_together_are_begun_and_settled_in_few_transactions(
     all[29].key_use = all[28].key_use;
     let reference = all[31].order.merchant_reference.clone();
     all[32].order = all[32].order.clone().edited(|parts| parts.merchant_reference = reference).unwrap();
+    let used = StoredResponse { status: 200, etag: None, body: vec![] };
+    let used = ResponseToStore { key_use: all[41].key_use.unwrap(), answer: used };
+    assert_eq!(store.store_response(used).await, Ok(ResponseStored::Done));
     let prepared = begin(&database, &store, &all).await;
     let late: Vec<_> = prepared.iter().enumerate().filter(|(_, one)| !is_done(one)).map(|(number, _)| number).collect();
-    assert!(matches!(late[..], [28 | 29, 31 | 32]), "{prepared:?}");
-    assert!(matches!(prepared[late[0]], Ok(AuthorizationPrepared::KeyTaken)));
+    assert!(matches!(late[..], [28 | 29, 31 | 32, 41]), "{prepared:?}");
+    assert!([late[0], 41].iter().all(|number| matches!(prepared[*number], Ok(AuthorizationPrepared::KeyTaken))));
     assert!(matches!(prepared[late[1]], Ok(AuthorizationPrepared::DuplicateReference)));
     for table in ["purchase_order", "processor_op", "merchant_reference", "checkout", "answer"] {
         let transactions = transactions(&harness, table);
