@@ -5,12 +5,13 @@ use dropin_kernel::{MerchantId, RateOfferId, Timestamp};
 use dropin_money::Currency;
 use dropin_ports::{
     AccountChanged, Applied, OfferSet, OffersInserted, OrderName, RateSourceCheck, RateSourceState, RatesInForce,
+    Settled,
 };
 use dropin_rates::{Dated, ExchangeRate, Markup, Offer, OfferSetId, Quote, QuoteRefusal, RefusedQuote, Source, Table};
 use time::macros::date;
 
 use crate::Harness;
-use crate::steps::refund;
+use crate::steps::{refund, refunded};
 use crate::values::{at, audited, fresh, minor, sale_rate, terms_with};
 
 fn quote(rate: &str, dated: Dated, source: Source) -> Quote {
@@ -268,6 +269,13 @@ pub async fn a_refund_keeps_what_it_takes_from_the_settlement(harness: Arc<Harne
     assert_eq!(found.as_ref(), Some(&wished));
     let kept = harness.payments.find_refund(merchant.id, payment.order.id, wished.id).await.unwrap().unwrap();
     assert_eq!(kept.settlement, Some(share));
+    // The processor settled it by another rate.
+    let mut settlement = refunded(&harness.payment(asked.operation.id).await, true, at(50));
+    let refund = settlement.refund.as_mut().unwrap();
+    refund.settlement = Some(minor(Currency::Kwd, 6));
+    let settled = refund.clone();
+    assert_eq!(harness.payments.settle(settlement).await, Ok(Settled::Done));
+    assert_eq!(harness.payment(asked.operation.id).await.refund, Some(settled));
     for damage in ["settlement_currency = NULL", "settlement_minor = NULL", "settlement_minor = -1"] {
         let refused = harness.raw.execute(&format!("UPDATE refund SET {damage}"));
         assert!(refused.is_err(), "{damage}");

@@ -158,9 +158,11 @@ pub async fn what_is_decided_on_no_refund_is_refused(harness: Arc<Harness>) {
     let second = harness.refunding(&harness.payment(payment.operation.id).await, "second", None).await;
     let unseen = Refund { id: RefundId::new(fresh()), ..second.refund.clone().unwrap() };
     let elsewhere = Refund { order_id: OrderId::new(fresh()), ..second.refund.clone().unwrap() };
+    let beside = harness.refunding(&harness.processed(merchant.id).await, "beside", None).await.refund.unwrap();
+    let foreign = Refund { id: beside.id, ..second.refund.clone().unwrap() };
     let converted = Refund { amount: minor(Currency::Eur, 2_985), ..second.refund.clone().unwrap() };
     // A refund that failed is not made undone by another's outcome.
-    for strange in [unseen, elsewhere, converted, first.refund.clone().unwrap()] {
+    for strange in [unseen, elsewhere, foreign, converted, first.refund.clone().unwrap()] {
         let mut settlement = refunded(&second, true, at(51));
         settlement.refund = Some(strange.decided(true, at(51)));
         let refused = harness.payments.settle(settlement).await;
@@ -168,6 +170,7 @@ pub async fn what_is_decided_on_no_refund_is_refused(harness: Arc<Harness>) {
         assert_eq!(harness.payment(second.operation.id).await, second, "all of it is undone");
     }
     assert_eq!(harness.count("refund", "state = 'FAILED'"), 1);
+    assert_eq!(harness.count("refund", "state = 'IN_PROGRESS'"), 2);
 }
 
 pub async fn the_database_guards_the_refunds(harness: Arc<Harness>) {

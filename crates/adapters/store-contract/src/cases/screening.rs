@@ -48,13 +48,16 @@ pub async fn a_try_is_decided_on_by_its_counts_and_that_is_kept(harness: Arc<Har
     assert_eq!(again, ScreenedPaymentTry { is_kept: false, ..one });
     // Of an Order that the merchant does not have the try counts alone.
     let keys = [key(VelocityKey::Device, 2)];
-    let foreign = NewPaymentTry { order_id: new.order_id, ..new_try(other, at(0), &keys) };
-    for (new, tries) in [(new_try(merchant, at(1), &keys), 7), (foreign, 0)] {
+    let unscreened = harness.submitted(merchant).await.order.id;
+    let foreign = |order_id| NewPaymentTry { order_id, ..new_try(other, at(0), &keys) };
+    for (new, tries) in [(new_try(merchant, at(1), &keys), 7), (foreign(new.order_id), 0), (foreign(unscreened), 1)] {
         let one = harness.screening.screen_try(new.clone(), deciding(&heard)).await.unwrap();
         assert!(!one.is_kept);
         assert_eq!(one.counted.velocity.sum(VelocityKey::Merchant, VelocityWindow::Day).unwrap().counts.tries, tries);
     }
-    assert_eq!(harness.screening.find_screening(other, new.order_id).await, Ok(None));
+    for (merchant, order) in [(other, new.order_id), (other, unscreened), (merchant, unscreened)] {
+        assert_eq!(harness.screening.find_screening(merchant, order).await, Ok(None));
+    }
     assert_eq!(harness.screening.find_screening(merchant, new.order_id).await, Ok(Some(again.screening)));
 }
 

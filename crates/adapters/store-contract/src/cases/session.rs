@@ -158,7 +158,8 @@ pub async fn a_reference_is_never_freed(harness: Arc<Harness>) {
 pub async fn a_replacement_leaves_nothing_of_the_old_terms(harness: Arc<Harness>) {
     let (merchant, _) = harness.merchant().await;
     let session = harness.session_with(merchant.id, full_terms()).await;
-    let replaced = replacement(&session, terms());
+    let mut replaced = replacement(&session, terms());
+    replaced.change.next = edited(&replaced.change.next, |parts| parts.expires_at = at(90_000));
     let next = replaced.change.next.clone();
     assert_eq!(harness.sessions.replace_session(replaced).await, Ok(Replaced::Done));
     assert_eq!(harness.stored(session.id).await, next);

@@ -431,6 +431,9 @@ pub async fn who_has_paid_is_known_by_profile_or_browser(harness: Arc<Harness>) 
     harness.became(first, &[PaymentTryOutcome::Challenged, PaymentTryOutcome::Paid]).await;
     assert_eq!(known(at(40), &both[..1]).await, Some(at(10)));
     assert_eq!(known(at(40), &both[1..2]).await, Some(at(10)), "the first time, whichever is told first");
+    let again = harness.tried(merchant, at(35), &both).await;
+    harness.became(again, &[PaymentTryOutcome::Paid]).await;
+    assert_eq!(known(at(40), &both[..1]).await, Some(at(10)), "the first time, however often they pay");
     assert_eq!(known(at(40), &both[2..]).await, None, "an e-mail address alone names nobody");
     assert_eq!(known(at(40), &[key(VelocityKey::Profile, 4)]).await, None, "another profile");
     // Through a rotation; once the older key is pruned, those who came between stay known.

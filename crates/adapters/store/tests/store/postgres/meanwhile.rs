@@ -1,12 +1,14 @@
-//! What another program changes while a shared statement waits for it: that task comes too late, and those beside it are done.
+//! Payments and replacements of Sessions that share a statement, and what another program changes while it waits: that task comes too late, and those
+//! beside it are done.
 
+use dropin_kernel::MerchantId;
 use dropin_ports::{AuthorizationPrepared, PaymentStore, PrepareAuthorization, Replaced, SessionStore, StoreError};
 use dropin_store::Store;
 use dropin_store_contract::{Harness, Raw};
 use tokio::task::JoinHandle;
 
 use super::batches::{STUCK, replacements};
-use super::checkouts::{opened, prepare};
+use super::checkouts::{begin, opened, prepare, transactions};
 use super::payments::holder;
 use super::{migrated, wait_for};
 use crate::common::RawPostgres;
@@ -29,6 +31,10 @@ async fn run_during<T>(database: &Database, change: &str, tasks: impl Iterator<I
     answers
 }
 
+fn is_paid(prepared: &Result<AuthorizationPrepared, StoreError>) -> bool {
+    matches!(prepared, Ok(AuthorizationPrepared::Done(Some(_))))
+}
+
 /// Pays Sessions, each with a card of its own, during `change`, and gives what came of each.
 async fn pay_during(
     database: &Database,
@@ -39,7 +45,6 @@ async fn pay_during(
 ) -> Result<AuthorizationPrepared, StoreError> {
     let mut prepared = run_during(database, change, all.iter().map(|one| prepare(store, one))).await;
     let late = prepared.remove(LATE);
-    let is_paid = |one: &_| matches!(one, Ok(AuthorizationPrepared::Done(Some(_))));
     assert!(prepared.iter().all(is_paid), "{prepared:?}");
     let PrepareAuthorization { order, operation, .. } = &all[LATE];
     assert_eq!(store.find_payment(operation.id).await, Ok(None), "nothing of it is written");
@@ -49,13 +54,26 @@ async fn pay_during(
 }
 
 /// Payments of Sessions, each with a card of its own.
-async fn submits(harness: &Harness, merchant: dropin_kernel::MerchantId) -> Vec<PrepareAuthorization> {
+async fn submits(harness: &Harness, merchant: MerchantId) -> Vec<PrepareAuthorization> {
     let mut all = vec![];
     for _ in 0..TASKS {
         let (session, stash) = (harness.session(merchant).await, harness.stashed(merchant).await);
         all.push(harness.submit(&session, &stash.key, session.created_at));
     }
     all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn payments_of_sessions_that_wait_together_are_begun_in_few_transactions() {
+    let (database, store, harness, merchant) = opened().await;
+    let mut all = vec![];
+    for _ in 0..5 {
+        all.extend(submits(&harness, merchant).await);
+    }
+    let prepared = begin(&database, &store, &all).await;
+    assert!(prepared.iter().all(is_paid), "{prepared:?}");
+    let transactions = transactions(&harness, "purchase_order");
+    assert!(transactions <= 6, "{transactions} for {}", all.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
