@@ -35,7 +35,7 @@ impl Harness {
     }
 
     /// A refund that was begun, found by its operation.
-    pub(crate) async fn refunding(&self, payment: &Payment, reference: &str, amount: Option<&Amount>) -> Payment {
+    pub async fn refunding(&self, payment: &Payment, reference: &str, amount: Option<&Amount>) -> Payment {
         let asked = refund(payment, reference, amount, at(40));
         assert_eq!(self.ask(&asked).await, Ok(OrderChanged::Done));
         self.payment(asked.operation.id).await

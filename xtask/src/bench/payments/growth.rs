@@ -33,7 +33,7 @@ struct Rows {
     table: &'static str,
     /// Which rows; `@ORDER@` and `@SESSION@` are those of the payment.
     of: &'static str,
-    /// What a copy has of its own: a column, and what [`Dialect::expression`] understands.
+    /// What a copy has of its own: a column, and what [`expression`] understands.
     own: &'static [(&'static str, &'static str)],
 }
 

@@ -76,7 +76,7 @@ async fn group(harness: &Harness, merchant: MerchantId, sort: usize) -> (Vec<Cha
             let again = refund(&harness.payment(payment.operation.id).await, "return", Some(&part), at(41));
             (vec![keyed(again)], vec![OrderChanged::DuplicateRefund])
         }
-        // Somebody was faster.
+        // Another change came first.
         8 => {
             let payment = harness.authorized(merchant).await;
             let asked = keyed(capture(&payment, None, at(30)));
@@ -89,7 +89,7 @@ async fn group(harness: &Harness, merchant: MerchantId, sort: usize) -> (Vec<Cha
             let asked = keyed(taken().await);
             (vec![asked.clone(), asked], vec![OrderChanged::Done, OrderChanged::Done])
         }
-        // Nobody is asked.
+        // No processor is asked.
         _ => {
             let order = harness.authorized(merchant).await.order;
             let pair = vec![changing(order.clone().touched()), changing(order.touched())];

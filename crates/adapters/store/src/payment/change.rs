@@ -1,4 +1,4 @@
-//! What is written of an Order before a processor is asked, or where nobody is asked.
+//! What is written of an Order before a processor is asked, and by a decision that needs no processor.
 
 use std::collections::HashSet;
 
@@ -6,6 +6,7 @@ use diesel::PgConnection;
 use dropin_ports::{ChangeOrder, OrderChanged};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::wake;
 use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
 
 use super::settle_batch::{self, OrderStep};
@@ -17,8 +18,8 @@ use crate::{audit_log, idempotency, outbox};
 pub(crate) struct Changing(pub(crate) ChangeOrder);
 
 impl Changing {
-    /// As the shared statement writes it: what asks for an operation. Without one, nothing would tell afterwards whether a statement whose answer got lost
-    /// has written it.
+    /// The step that the shared statement writes, where the change has an operation. Without one, the store could not tell afterwards whether a statement whose
+    /// answer got lost has written it.
     fn batched(&self, batch_index: usize) -> Option<OrderStep<'_>> {
         // All fields are named, so that a new one is thought of here.
         let ChangeOrder { order, session, operation, refund, history, events, key_use, audit } = &self.0;
@@ -42,10 +43,18 @@ fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<
     if change.key_use.is_some() && change.operation.is_none() {
         return Err(Fault::Refused("a key waits for the outcome of an operation".to_owned()));
     }
+    if change.operation.as_ref().is_some_and(|operation| operation.order_id != change.order.next.id) {
+        return Err(Fault::Refused("an Order is changed with an operation of its own".to_owned()));
+    }
     if !order::apply(connection, &change.order)? {
         // All of it is written at once, so the operation tells of all: it was written by a statement whose answer got lost.
         return Ok(match &change.operation {
-            Some(own) if operation::is_written(connection, own)? => TxOutcome::Commit(OrderChanged::Done),
+            Some(own) if operation::is_written(connection, own)? => {
+                if !change.events.is_empty() {
+                    wake::mark_enqueued();
+                }
+                TxOutcome::Commit(OrderChanged::Done)
+            }
             _ => TxOutcome::Rollback(OrderChanged::Stale),
         });
     }

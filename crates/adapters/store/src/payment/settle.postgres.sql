@@ -1,4 +1,4 @@
--- Settles operations, or changes Orders as somebody asks, and tells which by their numbers. One that is not as it was
+-- Settles operations, or begins captures, voids and refunds, and tells which by their numbers. One that is not as it was
 -- when that was decided is left out; one that changes at the same moment fails the whole, since what follows from it
 -- may be written by then.
 --
@@ -327,20 +327,20 @@ WITH input_row AS MATERIALIZED (
         key_row.expires_at
     FROM done, key_row WHERE key_row.number = ANY (done.numbers) ORDER BY key_row.merchant_id, key_row.digest
     RETURNING operation_id
-), told AS MATERIALIZED (
-    SELECT done.numbers, (SELECT count(*) FROM keyed) AS keyed FROM done
+), keys AS MATERIALIZED (
+    SELECT done.numbers, (SELECT count(*) FROM keyed) AS taken FROM done
 ), event AS MATERIALIZED (
     SELECT event_row.*, row_number() OVER (
         PARTITION BY event_row.payment_id
         ORDER BY event_row.ordinal
     ) AS place
-    FROM told, unnest(
+    FROM keys, unnest(
         $159::bigint[], $160::bigint[], $161::uuid[], $162::uuid[], $163::uuid[], $164::text[], $165::bytea[],
         $166::timestamptz[]
     ) AS event_row (
         number, ordinal, payment_id, merchant_id, event_id, event_type, body, happened_at
     )
-    WHERE event_row.number = ANY (told.numbers)
+    WHERE event_row.number = ANY (keys.numbers)
 ), so_far AS MATERIALIZED (
     SELECT event.payment_id, event.merchant_id, count(*) AS event_count, min(event.happened_at) AS first_event_at,
         coalesce(

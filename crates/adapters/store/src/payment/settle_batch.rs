@@ -23,7 +23,7 @@ use crate::history::{Steps, step};
 use crate::ledger::{Postings, posting};
 use crate::rows::{StateColumns, bank_document};
 
-/// What one caller wants written of an Order, and with it: what follows from an operation's outcome, or what somebody asks for.
+/// What one caller wants written of an Order, and with it: what follows from an operation's outcome, or a capture, void or refund that is begun.
 #[derive(Clone, Copy)]
 pub(super) struct OrderStep<'a> {
     /// Its index in the batch.
@@ -169,7 +169,7 @@ statement_about! {
     returns BigInt;
 }
 
-/// Writes with one statement, which is its own transaction, whatever is still as it was when that was decided, and tells the places of those.
+/// Writes with one statement, which is its own transaction, whatever is still as it was when that was decided, and returns their batch indexes.
 /// No two may be of one Order, one contract or one key, and either all or none follow from an outcome.
 ///
 /// # Errors

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 
 use super::batches::STUCK;
 use super::checkouts::assert_no_deadlock;
+use super::meanwhile::run_during;
 use super::payments::holder;
 use super::{migrated, wait_for};
 use crate::common::RawPostgres;
@@ -18,6 +19,9 @@ use crate::common::postgres::Database;
 
 /// How many are asked for at once.
 const CAPTURES: usize = 60;
+
+/// Which of those that are asked for together comes too late.
+const LATE: usize = 7;
 
 /// A store with authorized payments, and a capture of each, with a key of its own.
 async fn captures(count: usize) -> (Arc<Database>, Store, Harness, Vec<ChangeOrder>) {
@@ -76,7 +80,7 @@ async fn captures_that_wait_together_are_begun_in_few_transactions() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_capture_whose_connection_was_lost_is_looked_after() {
+async fn a_capture_whose_connection_was_lost_is_begun_once() {
     let (database, store, harness, captures) = captures(1).await;
     let holder = holder(&database, "LOCK TABLE history IN ACCESS EXCLUSIVE MODE");
     let changing = change(&store, &captures[0]);
@@ -95,16 +99,21 @@ async fn a_capture_whose_connection_was_lost_is_looked_after() {
 async fn captures_with_the_same_keys_never_wait_for_each_other_in_a_circle() {
     let (database, store, harness, mut captures) = captures(2 * CAPTURES).await;
     let other = Store::open(StoreConfig::new(database.url(), Role::Service)).unwrap();
-    // The same keys in both halves, in another order, and of other Orders.
-    let keys: Vec<_> = captures[..CAPTURES].iter().map(|one| one.key_use).rev().collect();
+    // The same keys in both halves, in another order within each batch, and of other Orders.
+    let keys = |chunk: &[ChangeOrder]| chunk.iter().map(|one| one.key_use).rev().collect::<Vec<_>>();
+    let keys: Vec<_> = captures[..CAPTURES].chunks(CAPTURES / 2).flat_map(keys).collect();
     for (capture, key_use) in captures[CAPTURES..].iter_mut().zip(keys) {
         capture.key_use = key_use;
     }
+    // Their batches meet at the keys.
+    let holder = holder(&database, "LOCK TABLE answer IN SHARE ROW EXCLUSIVE MODE");
     let changing: Vec<_> = captures
         .iter()
         .enumerate()
         .map(|(number, one)| change(if number < CAPTURES { &store } else { &other }, one))
         .collect();
+    wait_for(&RawPostgres::open(&database.url()), &format!("2 <= (SELECT count(*) FROM ({STUCK}) AS stuck)"));
+    holder.execute("ROLLBACK").unwrap();
     let mut done = 0;
     for one in changing {
         match one.await.unwrap() {
@@ -115,5 +124,51 @@ async fn captures_with_the_same_keys_never_wait_for_each_other_in_a_circle() {
     assert_eq!(done, CAPTURES, "one of each two");
     let begun = "SELECT count(*)::text AS value FROM processor_op WHERE kind = 'CAPTURE'";
     assert_eq!(harness.raw.values(begun), [CAPTURES.to_string()]);
-    assert_no_deadlock(&database, &[store, other]);
+    assert_no_deadlock(&database, &[store, other], "answer");
+}
+
+/// Begins captures during `change`, and gives what came of the late one, of which nothing is written; the others are begun.
+async fn capture_during(
+    database: &Database,
+    store: &Store,
+    harness: &Harness,
+    all: &[ChangeOrder],
+    change_meanwhile: &str,
+) -> Result<OrderChanged, StoreError> {
+    let mut came = run_during(database, change_meanwhile, all.iter().map(|one| change(store, one))).await;
+    let late = came.remove(LATE);
+    assert!(came.iter().all(|one| *one == Ok(OrderChanged::Done)), "{came:?}");
+    let (order, operation) = (all[LATE].order.next.id, all[LATE].operation.as_ref().unwrap().id);
+    assert_eq!(store.find_payment(operation).await, Ok(None));
+    assert_eq!(count(harness, &format!("answer WHERE operation_id = '{operation}'")), "0");
+    assert_eq!(count(harness, &format!("history WHERE subject_id = '{order}' AND what = 'CAPTURE_REQUESTED'")), "0");
+    late
+}
+
+fn count(harness: &Harness, rows: &str) -> String {
+    harness.raw.values(&format!("SELECT count(*)::text AS value FROM {rows}")).remove(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_that_changes_meanwhile_is_not_captured_as_it_was() {
+    let (database, store, harness, captures) = captures(12).await;
+    let order = captures[LATE].order.next.id;
+    let change = format!("UPDATE purchase_order SET revision = revision + 1 WHERE id = '{order}'");
+    let late = capture_during(&database, &store, &harness, &captures, &change).await;
+    assert_eq!(late, Ok(OrderChanged::Stale));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_used_meanwhile_asks_for_no_capture() {
+    let (database, store, harness, captures) = captures(12).await;
+    let key = captures[LATE].key_use.unwrap().key;
+    let digest: String = key.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    let change = format!(
+        "INSERT INTO answer (merchant_id, digest, fingerprint, status, body, created_at, expires_at) VALUES \
+         ('{}', '\\x{digest}', '\\x{}', 200, '', now(), now() + INTERVAL '1 day')",
+        key.merchant_id,
+        "07".repeat(32)
+    );
+    let late = capture_during(&database, &store, &harness, &captures, &change).await;
+    assert_eq!(late, Ok(OrderChanged::KeyTaken));
 }

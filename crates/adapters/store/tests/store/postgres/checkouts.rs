@@ -314,7 +314,7 @@ async fn of_two_submits_of_a_session_one_with_a_contract_neither_waits_for_the_o
     let (first, second) = (first.await.unwrap(), second.await.unwrap());
     assert!(is_done(&first), "{first:?}");
     assert!(matches!(second, Ok(AuthorizationPrepared::Stale)), "{second:?}");
-    assert_no_deadlock(&database, &[store]);
+    assert_no_deadlock(&database, &[store], "checkout");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -358,15 +358,15 @@ async fn checkouts_creates_and_changes_of_sessions_never_wait_for_each_other_in_
     }
     let keys = harness.raw.values("SELECT count(*)::text AS value FROM answer");
     assert_eq!(keys, harness.raw.values("SELECT count(*)::text AS value FROM checkout"));
-    assert_no_deadlock(&database, &[store, other]);
+    assert_no_deadlock(&database, &[store, other], "checkout");
 }
 
-/// Of all that these stores did.
-pub(crate) fn assert_no_deadlock(database: &Database, stores: &[Store]) {
+/// Of all that these stores did, which are the only ones to fill `table`.
+pub(crate) fn assert_no_deadlock(database: &Database, stores: &[Store], table: &str) {
     // A connection says what it has seen when it ends.
     stores.iter().for_each(Store::close);
     let raw = RawPostgres::open(&database.url());
-    wait_for(&raw, "(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'purchase_order') > 0");
+    wait_for(&raw, &format!("(SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = '{table}') > 0"));
     let deadlocks = "SELECT deadlocks::text AS value FROM pg_stat_database WHERE datname = current_database()";
     assert_eq!(raw.values(deadlocks), ["0"]);
 }
@@ -405,7 +405,7 @@ async fn checkouts_with_the_same_keys_never_wait_for_each_other_in_a_circle() {
         assert_eq!(done, KEYS, "one for each key");
     }
     assert_eq!(harness.raw.values("SELECT count(*)::text AS value FROM answer"), [(ROUNDS * KEYS).to_string()]);
-    assert_no_deadlock(&database, &[store, other]);
+    assert_no_deadlock(&database, &[store, other], "checkout");
 }
 
 /// A transfer with this reference. Many a merchant's reference makes the same one.
@@ -469,5 +469,5 @@ async fn transfers_with_the_same_references_never_wait_for_each_other_in_a_circl
     }
     assert_eq!(done, REFERENCES, "one for each reference");
     drop(harness);
-    assert_no_deadlock(&database, &[store, other]);
+    assert_no_deadlock(&database, &[store, other], "checkout");
 }

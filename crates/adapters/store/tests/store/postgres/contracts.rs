@@ -211,7 +211,7 @@ async fn charges_of_the_same_contracts_never_wait_for_each_other_in_a_circle() {
     }
     assert_eq!((charged_by.len(), charged_by.values().sum::<usize>()), (COUNT, COUNT), "one of each");
     drop(harness);
-    assert_no_deadlock(&database, &[store, other]);
+    assert_no_deadlock(&database, &[store, other], "checkout");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -259,5 +259,5 @@ async fn settlements_of_the_same_contracts_never_wait_for_each_other_in_a_circle
     }
     assert_eq!(done, COUNT, "one of each");
     drop(harness);
-    assert_no_deadlock(&database, &[store, other]);
+    assert_no_deadlock(&database, &[store, other], "checkout");
 }

@@ -1,13 +1,14 @@
-//! No statement in a file of its own goes through a whole table, though PostgreSQL looked at the tables (ANALYZE) only while they were empty.
+//! No statement in a file of its own goes through a whole table that payments fill (`Seq Scan`), though PostgreSQL looked at the tables (ANALYZE) only while they were empty.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dropin_ports::{OrderChanged, PaymentStore, Settled};
-use dropin_store_contract::{Harness, Raw, audited, keyed_capture, opening, stored};
-use dropin_store_contract::{checkout_approval, new_contract};
+use dropin_store::Store;
+use dropin_store_contract::{Harness, Raw, audited, checkout_approval, keyed_capture};
 
 use super::checkouts::keyed;
+use super::contracts::{new_charge, open};
 use super::migrated;
 use crate::common::{RawPostgres, statements};
 
@@ -15,13 +16,14 @@ use crate::common::{RawPostgres, statements};
 const COPIES: u32 = 2_000;
 
 /// What every payment fills.
-const GROWN: [&str; 14] = [
+const GROWN: [&str; 16] = [
     "answer",
     "audit_log",
     "billing_profile",
     "checkout",
     "contract",
     "contract_credential",
+    "contract_try",
     "history",
     "ledger_posting",
     "merchant_reference",
@@ -29,6 +31,7 @@ const GROWN: [&str; 14] = [
     "outbox_stream",
     "processor_op",
     "purchase_order",
+    "refund",
     "session",
 ];
 
@@ -87,20 +90,20 @@ BEGIN
 END $$";
 
 /// Pays, and has the tables grow.
-async fn grow(harness: &Harness, store: &impl PaymentStore) {
+async fn grow(harness: &Harness, store: &Store) {
     let (merchant, _) = harness.merchant().await;
     let captured = keyed_capture(&harness.authorized(merchant.id).await);
     assert_eq!(store.change_order(captured).await, Ok(OrderChanged::Done));
+    harness.refunding(&harness.processed(merchant.id).await, "return", None).await;
     harness.held(merchant.id).await;
     let checkout = keyed(merchant.id);
     store.prepare_authorization(checkout.clone()).await.unwrap();
     let mut approval = checkout_approval(&checkout, "{}");
     approval.audit = Some(audited());
     assert_eq!(store.settle(approval).await, Ok(Settled::Done));
-    let contract = opening(&new_contract(merchant.id, "contract-1", checkout.now), checkout.now);
-    store.prepare_authorization(contract.clone()).await.unwrap();
-    let opened = store.find_payment(contract.operation.id).await.unwrap().unwrap();
-    assert_eq!(store.settle(stored(&opened, checkout.now)).await, Ok(Settled::Done));
+    for contract in open(store, merchant.id, 1).await {
+        store.prepare_authorization(new_charge(&contract)).await.unwrap();
+    }
     harness.raw.execute(COPY).unwrap();
     harness.raw.execute("SET session_replication_role = replica").unwrap();
     for table in GROWN {

@@ -19,7 +19,11 @@ const TASKS: usize = 12;
 const LATE: usize = 7;
 
 /// Starts `tasks` while another program holds the rows of `change`, which commits when one of them waits for these.
-async fn run_during<T>(database: &Database, change: &str, tasks: impl Iterator<Item = JoinHandle<T>>) -> Vec<T> {
+pub(crate) async fn run_during<T>(
+    database: &Database,
+    change: &str,
+    tasks: impl Iterator<Item = JoinHandle<T>>,
+) -> Vec<T> {
     let holder = holder(database, change);
     let running: Vec<_> = tasks.collect();
     wait_for(&RawPostgres::open(&database.url()), &format!("EXISTS ({STUCK})"));
