@@ -105,8 +105,8 @@ async fn captures_with_the_same_keys_never_wait_for_each_other_in_a_circle() {
     for (capture, key_use) in captures[CAPTURES..].iter_mut().zip(keys) {
         capture.key_use = key_use;
     }
-    // Their batches meet at the keys.
-    let holder = holder(&database, "LOCK TABLE answer IN SHARE ROW EXCLUSIVE MODE");
+    // A batch of each store comes to wait for a key in the middle of both.
+    let holder = holder(&database, &use_key(&captures[CAPTURES / 4]));
     let changing: Vec<_> = captures
         .iter()
         .enumerate()
@@ -145,6 +145,18 @@ async fn capture_during(
     late
 }
 
+/// Another request with the key of this one.
+fn use_key(change: &ChangeOrder) -> String {
+    let key = change.key_use.unwrap().key;
+    let digest: String = key.digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!(
+        "INSERT INTO answer (merchant_id, digest, fingerprint, status, body, created_at, expires_at) VALUES \
+         ('{}', '\\x{digest}', '\\x{}', 200, '', now(), now() + INTERVAL '1 day')",
+        key.merchant_id,
+        "07".repeat(32)
+    )
+}
+
 fn count(harness: &Harness, rows: &str) -> String {
     harness.raw.values(&format!("SELECT count(*)::text AS value FROM {rows}")).remove(0)
 }
@@ -161,14 +173,6 @@ async fn an_order_that_changes_meanwhile_is_not_captured_as_it_was() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_is_used_meanwhile_asks_for_no_capture() {
     let (database, store, harness, captures) = captures(12).await;
-    let key = captures[LATE].key_use.unwrap().key;
-    let digest: String = key.digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let change = format!(
-        "INSERT INTO answer (merchant_id, digest, fingerprint, status, body, created_at, expires_at) VALUES \
-         ('{}', '\\x{digest}', '\\x{}', 200, '', now(), now() + INTERVAL '1 day')",
-        key.merchant_id,
-        "07".repeat(32)
-    );
-    let late = capture_during(&database, &store, &harness, &captures, &change).await;
+    let late = capture_during(&database, &store, &harness, &captures, &use_key(&captures[LATE])).await;
     assert_eq!(late, Ok(OrderChanged::KeyTaken));
 }
