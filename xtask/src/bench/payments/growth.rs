@@ -123,9 +123,9 @@ pub(super) fn measure(
     site.stop(bench)?;
     let size = size(bench, &site.deployment)?;
     copy(bench, &site.deployment, "payments", &PAYMENT, stored)?;
-    if 0 < stored {
-        let grown = self::size(bench, &site.deployment)?.saturating_sub(size);
-        println!("{} bytes for each of {stored} stored payments, with its indexes.", grown / stored);
+    let grown = self::size(bench, &site.deployment)?.saturating_sub(size);
+    if let Some(bytes) = grown.checked_div(stored) {
+        println!("{bytes} bytes for each of {stored} stored payments, with its indexes.");
         if site.deployment.is_postgres() {
             print!("{}", site.deployment.sql(bench, &sizes(stored))?);
         }
