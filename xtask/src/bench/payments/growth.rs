@@ -39,7 +39,11 @@ struct Rows {
 
 /// A whole payment. The answer kept for its key lives for a day, and is no part of it.
 const PAYMENT: [Rows; 10] = [
-    Rows { table: "merchant_reference", of: "owner_id = @SESSION@", own: &[REFERENCE, ("owner_id", "ID(1,0)")] },
+    Rows {
+        table: "merchant_reference",
+        of: "owner_id = @SESSION@",
+        own: &[("reference", "'stored-' || number"), ("owner_id", "ID(1,0)")],
+    },
     Rows {
         table: "billing_profile",
         of: "id = (SELECT billing_profile_id FROM session WHERE id = @SESSION@)",
@@ -82,7 +86,6 @@ const PAYMENT: [Rows; 10] = [
         own: &[("event_id", "ID(7,place)")],
     },
 ];
-const REFERENCE: (&str, &str) = ("reference", "'stored-' || number");
 const ATTEMPT: (&str, &str) = ("attempt_id", "ID(5,0)");
 
 /// An authorization whose outcome is awaited, of an Order without a Session.
