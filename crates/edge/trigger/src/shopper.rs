@@ -30,11 +30,7 @@ pub(crate) struct Shopper<'a> {
 impl Shopper<'_> {
     /// One attempt, which has to get somewhere.
     pub(crate) async fn pay(&self, pays: Pays) -> Result<(), TriggerError> {
-        let progress = self.attempt(pays).await?;
-        match progress["State"].as_str() {
-            Some("COMPLETED" | "REDIRECTED") => Ok(()),
-            _ => Err(format!("the payment did not succeed: {progress}").into()),
-        }
+        outcome(&self.attempt(pays).await?, pays)
     }
 
     /// Attempts until the Session has failed.
@@ -81,6 +77,19 @@ impl Shopper<'_> {
     }
 }
 
+/// Whether a payment got where its scenario leads. No test card of ours leads to a page: there screening has the shopper authenticate.
+fn outcome(progress: &Value, pays: Pays) -> Result<(), TriggerError> {
+    match (progress["State"].as_str(), pays) {
+        (Some("COMPLETED"), _) | (Some("REDIRECTED"), Pays::Method(_)) => Ok(()),
+        (_, Pays::Method(_)) => Err(format!("the payment did not succeed: {progress}").into()),
+        (_, Pays::Card(_)) => Err(format!(
+            "the payment did not succeed: {progress}. If test cards were used often within this hour, screening stopped it: wait, or switch that off \
+             with `dropin merchant set MERCHANT_ID --screening off`"
+        )
+        .into()),
+    }
+}
+
 /// Year and month until which a card is good that ends nothing soon.
 pub(crate) fn far_expiry(now: Timestamp) -> (i32, u8) {
     (now.to_offset_date_time().year() + 2, 12)
@@ -115,4 +124,21 @@ pub(crate) async fn press(service: &ServiceClient, page: &str, choice: &str) -> 
     let back = pressed.location.ok_or_else(|| format!("{page} answered {} and leads nowhere", pressed.status))?;
     service.browse("GET", &back, None).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_that_screening_stops_is_told_at_once() {
+        let (card, method) = (Pays::Card(TriggerCard::Pay), Pays::Method("TRANSFER"));
+        let at = |state: &str, pays| outcome(&json!({ "State": state }), pays).map_err(|why| why.to_string());
+        assert_eq!((at("COMPLETED", card), at("REDIRECTED", method)), (Ok(()), Ok(())));
+        for (state, pays, says_why) in [("REDIRECTED", card, true), ("CREATED", card, true), ("CREATED", method, false)]
+        {
+            let why = at(state, pays).unwrap_err();
+            assert_eq!(why.contains("--screening off"), says_why, "{why}");
+        }
+    }
 }
