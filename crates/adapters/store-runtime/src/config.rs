@@ -1,6 +1,6 @@
 //! Which database is opened, and how: its address, the deadline of callers, the role of the program.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -200,7 +200,7 @@ pub enum Target {
     /// PostgreSQL, at this address.
     Postgres(Arc<DatabaseAddress>),
     /// SQLite, in this file.
-    Sqlite(PathBuf),
+    Sqlite(String),
 }
 
 impl Target {
@@ -220,14 +220,14 @@ impl Target {
             }
             // SQLite would read these as a URI, with options of its own.
             Some(path) if path.starts_with("file:") => Err(OpenError::Url("write the path without file:")),
-            Some(path) => Ok(Self::Sqlite(PathBuf::from(path))),
+            Some(path) => Ok(Self::Sqlite(path.to_owned())),
         }
     }
 
     /// Which database it is, and how connections to another host are encrypted, for an operator. Names no server.
     pub fn describe(&self) -> String {
         match self {
-            Self::Sqlite(path) => format!("SQLite at {}", path.display()),
+            Self::Sqlite(path) => format!("SQLite at {path}"),
             Self::Postgres(address) => match tls::encryption(&address.url()) {
                 Encryption::Local => "PostgreSQL on this machine".to_owned(),
                 Encryption::Verified => "PostgreSQL on another host, its certificate verified".to_owned(),
@@ -245,10 +245,8 @@ impl Target {
 }
 
 /// The file whose lock says that a service runs on the SQLite database.
-pub fn lock_path(database: &Path) -> PathBuf {
-    let mut name = database.as_os_str().to_owned();
-    name.push(".lock");
-    PathBuf::from(name)
+pub fn lock_path(database: &str) -> PathBuf {
+    PathBuf::from(format!("{database}.lock"))
 }
 
 #[cfg(test)]
@@ -259,7 +257,7 @@ mod tests {
     fn urls_name_one_of_two_databases() {
         let read = |url: &str| match Target::parse(url, "").ok()? {
             Target::Postgres(address) => Some(address.url()),
-            Target::Sqlite(path) => Some(path.display().to_string()),
+            Target::Sqlite(path) => Some(path),
         };
         assert_eq!(read("sqlite://./data/dropin.db").as_deref(), Some("./data/dropin.db"));
         assert_eq!(read("sqlite:///var/lib/dropin.db").as_deref(), Some("/var/lib/dropin.db"));

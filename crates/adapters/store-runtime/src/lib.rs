@@ -8,6 +8,7 @@ pub mod migrate;
 pub mod pooler;
 pub mod sql;
 pub mod statement;
+mod threads;
 mod tls;
 pub mod wake;
 pub mod worker_pool;

@@ -3,6 +3,7 @@
 //! PostgreSQL's own types are named by their fixed numbers: looked up by name, each would cost a question to the server per connection, and on
 //! one that has just been lost the failed question would look like a defect of ours.
 
+use std::fmt;
 use std::io::Write;
 
 use diesel::backend::Backend;
@@ -86,6 +87,22 @@ macro_rules! on_either {
 on_either!(SqlId, Id);
 on_either!(SqlInstant, Instant);
 on_either!(SqlDocument, JsonDocument);
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Ids or numbers as statements take a list of them.
+pub fn listed(items: impl IntoIterator<Item = impl ToString>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(",")
+}
+
+/// Ids as a list in JSON; they need no escaping.
+pub fn json_list(ids: &[impl fmt::Display]) -> String {
+    format!("[{}]", listed(ids.iter().map(|id| format!("\"{id}\""))))
+}
 
 impl FromSql<SqlId, Pg> for Id {
     fn from_sql(raw: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {

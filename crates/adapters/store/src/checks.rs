@@ -2,6 +2,7 @@
 
 use dropin_ports::StoreError;
 
+use crate::start_state::StartRefused;
 use crate::store::Store;
 
 /// One thing that was looked at.
@@ -50,7 +51,7 @@ impl Store {
     async fn check_pooler(&self) -> Result<String, String> {
         match self.is_behind_sharing_pooler().await {
             Ok(false) => Ok("connections are not shared between transactions".to_owned()),
-            Ok(true) => Err(crate::StartRefused::Pooler.to_string()),
+            Ok(true) => Err(StartRefused::Pooler.to_string()),
             Err(error) => Err(error.to_string()),
         }
     }

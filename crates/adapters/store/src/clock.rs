@@ -1,6 +1,5 @@
 //! How far this machine's clock is from the database's. Due times, leases and the stash's keys are compared with both.
 
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant as Moment, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -14,10 +13,6 @@ use crate::store::Store;
 
 /// More than this makes payments fail: cards count as expired, leases as over.
 const MAX_DIFFERENCE: Duration = Duration::from_secs(1);
-
-/// What was measured last, in microseconds; positive when this machine is ahead.
-#[derive(Default)]
-pub(crate) struct Measurement(AtomicI64);
 
 /// How far this machine's clock is from the database's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +69,7 @@ impl Store {
     pub async fn measure_clock(&self) -> Result<Option<ClockDifference>, StoreError> {
         let measured = self.read(ask).await?;
         if let Some(difference) = measured {
-            self.clock().0.store(difference.micros_ahead, Ordering::Relaxed);
+            self.set_clock_micros_ahead(difference.micros_ahead);
         }
         Ok(measured)
     }
@@ -86,7 +81,7 @@ impl MetricSource for Store {
         if self.address().is_none() {
             return Ok(Vec::new());
         }
-        let micros = self.clock().0.load(Ordering::Relaxed);
+        let micros = self.clock_micros_ahead();
         let side = |name: &'static str, wanted| MetricSample {
             labels: vec![("direction", name.into())],
             value: if micros.signum() == wanted { micros.unsigned_abs() / 1_000 } else { 0 },

@@ -1,7 +1,6 @@
 //! Which deployment the database belongs to: its mode and its master key, remembered by the first program that starts.
 
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
@@ -15,104 +14,10 @@ use dropin_store_runtime::{on_each, statement};
 
 use crate::audit_log;
 use crate::schema::deployment;
+use crate::start_state::{Deployment, DeploymentMode, StartRefused};
 use crate::store::Store;
 
 const TABLE: &str = "deployment";
-
-/// Whether a deployment moves money.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeploymentMode {
-    /// For trying out.
-    Sandbox,
-    /// For real.
-    Production,
-}
-
-impl DeploymentMode {
-    const ALL: [Self; 2] = [Self::Sandbox, Self::Production];
-
-    /// The value of DROPIN_MODE.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sandbox => "sandbox",
-            Self::Production => "production",
-        }
-    }
-
-    const fn code(self) -> &'static str {
-        match self {
-            Self::Sandbox => "SANDBOX",
-            Self::Production => "PRODUCTION",
-        }
-    }
-}
-
-impl fmt::Display for DeploymentMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// A deployment, as the database remembers it or as a program is configured; `None` is not known.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Deployment {
-    /// Whether it moves money.
-    pub mode: Option<DeploymentMode>,
-    /// The fingerprint of its master key.
-    pub master_key: Option<String>,
-}
-
-/// Why a program must not work on this database. Says what to do.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum StartRefused {
-    /// The API passwords and webhook secrets in the database were made with another key.
-    #[error(
-        "the database belongs to the master key with the fingerprint {remembered}, and this program has {configured}: give the folder with that key \
-         (--keys or DROPIN_KEYS); if the key was replaced on purpose, stop all programs and run `dropin deployment --forget-key` first"
-    )]
-    MasterKey {
-        /// The fingerprint in the database.
-        remembered: String,
-        /// The fingerprint of the program's key.
-        configured: String,
-    },
-    /// Real payments and trials would share a database.
-    #[error(
-        "the database belongs to a {remembered} deployment, and this program was started for {configured}: set DROPIN_MODE={remembered}; if the \
-         deployment is to become {configured}, stop all programs and run `dropin deployment --forget-mode` first"
-    )]
-    Mode {
-        /// The mode in the database.
-        remembered: DeploymentMode,
-        /// The mode of the program.
-        configured: DeploymentMode,
-    },
-    /// Statements of several clients would get mixed up.
-    #[error(
-        "a pooler shares the database's connections between transactions, which mixes up prepared statements and settings: give the address of \
-         PostgreSQL itself, or let the pooler keep a connection for as long as its client (PgBouncer: pool_mode = session)"
-    )]
-    Pooler,
-}
-
-impl Deployment {
-    /// Compares a program's configuration with what is remembered. What one of the two does not know, fits.
-    fn check(&self, configured: &Self) -> Result<(), StartRefused> {
-        match (&self.master_key, &configured.master_key) {
-            (Some(remembered), Some(configured)) if remembered != configured => {
-                let (remembered, configured) = (remembered.clone(), configured.clone());
-                return Err(StartRefused::MasterKey { remembered, configured });
-            }
-            _ => {}
-        }
-        match (self.mode, configured.mode) {
-            (Some(remembered), Some(configured)) if remembered != configured => {
-                Err(StartRefused::Mode { remembered, configured })
-            }
-            _ => Ok(()),
-        }
-    }
-}
 
 statement! {
     /// Remembers what is not remembered yet, which proves that a write works, and returns what is.
@@ -155,18 +60,6 @@ fn join(
 
 fn find(connection: &mut AnyConnection) -> Result<Deployment, Fault> {
     restore(deployment::table.select((deployment::mode, deployment::master_key)).first(connection)?)
-}
-
-/// What this program is, and what was found of the database.
-#[derive(Default)]
-pub(crate) struct StartState {
-    configured: Deployment,
-    /// What is to be written down where the database does not know it; nothing once that is done.
-    unwritten: Deployment,
-    /// Whether connections are this program's own.
-    has_no_pooler: bool,
-    /// When a write succeeded last.
-    proved: Option<Instant>,
 }
 
 impl Store {
@@ -234,9 +127,9 @@ impl Store {
         found.ok_or_else(|| StoreError::Unavailable("cannot connect".to_owned()))
     }
 
-    /// The same as [`Store::check_start`], unless it was right within `interval`: asking for readiness often costs no write each time.
-    pub(crate) async fn check_write(&self, interval: Duration) -> Result<(), StoreError> {
-        if self.start_state().proved.is_some_and(|proved| proved.elapsed() < interval) {
+    /// The same as [`Store::check_start`], unless it was right a moment ago ([`Store::write_check`]): asking for readiness often costs no write each time.
+    pub(crate) async fn check_write(&self) -> Result<(), StoreError> {
+        if self.start_state().proved.is_some_and(|proved| proved.elapsed() < self.write_check()) {
             return Ok(());
         }
         self.check_start().await?.map_err(|refused| StoreError::Refused(refused.to_string()))

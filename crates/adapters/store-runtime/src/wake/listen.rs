@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use diesel::PgConnection;
 use diesel::connection::SimpleConnection;
 
-use super::{CHANNEL, Subscription, WakeSignal};
+use super::signal::{CHANNEL, Subscription, WakeSignal};
 use crate::config::{DatabaseAddress, SERVICE_DEADLINE};
 
 /// Pause between two looks while notices arrive.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use diesel::PgConnection;
 use diesel::connection::SimpleConnection;
 
-use super::{CHANNEL, WakeSignal};
+use super::signal::{CHANNEL, WakeSignal};
 use crate::config::{DatabaseAddress, SERVICE_DEADLINE};
 
 /// Shortest time between two NOTIFYs. The first is sent at once; commits meanwhile share the next one.
@@ -21,7 +21,7 @@ fn notice() -> String {
 const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 /// Sends NOTIFYs until the signal is closed.
-pub fn serve(wake_signal: &WakeSignal, address: &DatabaseAddress) {
+pub(crate) fn serve(wake_signal: &WakeSignal, address: &DatabaseAddress) {
     let mut notifier = NotifyConnection { address, connection: None, again_at: None };
     at_intervals(wake_signal, || notifier.notify());
 }

@@ -11,11 +11,11 @@ use diesel::PgConnection;
 
 use super::postgres::Worker;
 use super::queue::Queue;
-use super::task::{DbTask, Job, Kind, Work};
+use super::task::{DbTask, Enqueued, Job, Kind, Work};
 use crate::config::DatabaseAddress;
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::wake::{self, WakeSignal};
+use crate::wake::WakeSignal;
 
 /// Most tasks of one batch. More would delay the first ones for little gain.
 const MAX_BATCH_TASKS: usize = 32;
@@ -36,8 +36,23 @@ pub const ASYNC_COMMIT_SHORT_WAITS: &str = concat!(by_key!(), "; SET synchronous
 /// Work that one statement can do for many callers. Alone ([`Work::run`]) it must give the right result even after it was done already by a
 /// statement whose answer got lost.
 pub trait Batchable: Work + Sized {
+    /// Whether it may change something.
+    const KIND: Kind = Kind::Write;
+    /// Threads, and so connections to PostgreSQL. A write may wait for a locked row until the deadline of the statement: a second thread serves the others
+    /// meanwhile. A read waits for no lock, and one thread makes larger batches.
+    const THREADS: usize = match Self::KIND {
+        Kind::Write => 2,
+        Kind::Read => 1,
+    };
+    /// What its threads are called; the system shows 15 bytes.
+    const THREAD: &'static str;
     /// Settings of its connections, beside those of all connections.
     const SETTINGS: &'static str = by_key!();
+
+    /// Whether the statement enqueued notifications where the caller of this work gets `answer`.
+    fn has_enqueued(&self, _answer: &Self::Answer) -> Enqueued {
+        Enqueued(false)
+    }
 
     /// Runs one statement, or one transaction, for all. Returns the result of each, in their order, or `None` for a task that has to run alone.
     ///
@@ -46,8 +61,30 @@ pub trait Batchable: Work + Sized {
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault>;
 }
 
+/// Does all of it with a statement each, every one its own transaction. Those behind one that failed are left to be done alone.
+///
+/// # Errors
+/// Nothing was changed, unless the connection is lost.
+pub fn each_by_itself<W, T>(
+    connection: &mut PgConnection,
+    all: &[&W],
+    run: impl Fn(&W, &mut PgConnection) -> Result<T, Fault>,
+) -> Result<Vec<Option<T>>, Fault> {
+    let mut answers = Vec::with_capacity(all.len());
+    for one in all {
+        match run(one, connection) {
+            Ok(answer) => answers.push(Some(answer)),
+            // Nothing of any was changed.
+            Err(fault) if answers.is_empty() => return Err(fault),
+            Err(_told_alone) => break,
+        }
+    }
+    answers.resize_with(all.len(), || None);
+    Ok(answers)
+}
+
 /// Serves the queue until it is closed and empty.
-pub fn serve<W: Batchable>(
+pub(super) fn serve<W: Batchable>(
     queue: &Queue<DbTask<W>>,
     address: &DatabaseAddress,
     deadline: Duration,
@@ -75,17 +112,21 @@ fn run_batch<W: Batchable>(worker: &mut Worker<'_>, steps: Vec<DbTask<W>>) -> Ve
     }
     let Some(AnyConnection::Postgres(connection)) = &mut worker.connection else { return steps };
     let all: Vec<_> = steps.iter().map(|step| &step.work).collect();
-    wake::clear_enqueued();
     match catch_unwind(AssertUnwindSafe(|| W::run_batched(connection, &all))) {
         Ok(Ok(answers)) => {
-            let mut alone = Vec::new();
+            let (mut alone, mut enqueued) = (Vec::new(), false);
             for (step, answer) in steps.into_iter().zip(answers) {
                 match answer {
-                    Some(answer) => step.answer_with(answer),
+                    Some(answer) => {
+                        enqueued |= step.work.has_enqueued(&answer).0;
+                        step.answer_with(answer);
+                    }
                     None => alone.push(step),
                 }
             }
-            worker.wake_signal.send_if_enqueued();
+            if enqueued {
+                worker.wake_signal.send();
+            }
             alone
         }
         Ok(Err(fault)) => {

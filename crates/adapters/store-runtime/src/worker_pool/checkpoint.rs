@@ -17,7 +17,7 @@ const SHORT_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What the writer tells the checkpoint thread.
 #[derive(Default)]
-pub struct WalActivity {
+pub(super) struct WalActivity {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -29,7 +29,7 @@ struct State {
 }
 
 /// Tells the checkpoint thread of commits; dropping it ends the thread.
-pub struct WalWriter(pub Arc<WalActivity>);
+pub(super) struct WalWriter(pub(super) Arc<WalActivity>);
 
 impl WalWriter {
     /// Something was committed.
@@ -73,7 +73,7 @@ struct Checkpoint {
 }
 
 /// Checkpoints the WAL until the [`WalWriter`] is dropped.
-pub fn serve(activity: &WalActivity, path: &str, deadline: Duration) {
+pub(super) fn serve(activity: &WalActivity, path: &str, deadline: Duration) {
     let (mut connection, mut pages) = (None, 0);
     while activity.wait(if WAL_CHECKPOINT_PAGES * 3 / 4 < pages { SHORT_INTERVAL } else { INTERVAL }) {
         pages = checkpoint(&mut connection, path, deadline);

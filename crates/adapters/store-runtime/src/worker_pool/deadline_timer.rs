@@ -14,7 +14,7 @@ pub(super) trait Expires: Send + Sync {
 }
 
 /// Expires pending calls at their deadline. All calls have the same timeout, so the first call expires first.
-pub struct DeadlineTimer {
+pub(super) struct DeadlineTimer {
     timeout: Duration,
     state: Mutex<State>,
     changed: Condvar,
@@ -28,7 +28,7 @@ struct State {
 
 impl DeadlineTimer {
     /// A timer for calls that wait for `timeout`; [`DeadlineTimer::serve`] is its thread.
-    pub fn new(timeout: Duration) -> Self {
+    pub(super) fn new(timeout: Duration) -> Self {
         Self { timeout, state: Mutex::default(), changed: Condvar::new() }
     }
 
@@ -46,7 +46,7 @@ impl DeadlineTimer {
     }
 
     /// The thread's work; returns once closed.
-    pub fn serve(&self) {
+    pub(super) fn serve(&self) {
         let mut state = self.state();
         while !state.closed {
             let Some((deadline, first)) = state.watched.front() else {
@@ -71,7 +71,7 @@ impl DeadlineTimer {
     }
 
     /// Ends the thread.
-    pub fn close(&self) {
+    pub(super) fn close(&self) {
         self.state().closed = true;
         self.changed.notify_all();
     }

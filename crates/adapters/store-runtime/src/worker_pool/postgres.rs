@@ -8,11 +8,11 @@ use diesel::connection::TransactionManager;
 use dropin_ports::StoreError;
 
 use super::queue::Queue;
-use super::task::{Job, Kind, RunOutcome};
+use super::task::{Enqueued, Job, Kind, RunOutcome};
 use crate::config::DatabaseAddress;
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::wake::{self, WakeSignal};
+use crate::wake::WakeSignal;
 
 type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 
@@ -22,7 +22,12 @@ const MAX_RUNS: u32 = 5;
 const MAX_FIRST_PAUSE: Duration = Duration::from_millis(4);
 
 /// Serves the queue until it is closed and empty.
-pub fn serve(queue: &Queue<Box<dyn Job>>, address: &DatabaseAddress, deadline: Duration, wake_signal: &WakeSignal) {
+pub(super) fn serve(
+    queue: &Queue<Box<dyn Job>>,
+    address: &DatabaseAddress,
+    deadline: Duration,
+    wake_signal: &WakeSignal,
+) {
     let mut worker = Worker::new(address, deadline, "", wake_signal);
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
@@ -48,7 +53,7 @@ pub(super) struct Worker<'a> {
 
 /// What became of one run.
 enum End {
-    Answer,
+    Answer(Enqueued),
     Refuse(StoreError),
     /// Run it again from the start, after a pause that grows.
     Retry(Fault),
@@ -75,9 +80,13 @@ impl<'a> Worker<'a> {
             }
             match self.attempt(job.as_mut()) {
                 None => return,
-                Some(End::Answer) => {
+                Some(End::Answer(Enqueued(enqueued))) => {
                     job.answer();
-                    return self.wake_signal.send_if_enqueued();
+                    // After the caller has its result.
+                    if enqueued {
+                        self.wake_signal.send();
+                    }
+                    return;
                 }
                 Some(End::Refuse(error)) => return job.refuse(error),
                 Some(End::Retry(_)) if runs < MAX_RUNS && job.is_wanted() => {
@@ -110,8 +119,6 @@ impl<'a> Worker<'a> {
     /// Runs the task once; `None` when its caller did not wait any more.
     fn attempt(&mut self, job: &mut dyn Job) -> Option<End> {
         let connection = self.connection.as_mut()?;
-        // The earlier run was rolled back, and so were the notifications that it enqueued.
-        wake::clear_enqueued();
         let (end, sound) = match job.kind() {
             Kind::Read => read(connection, job)?,
             Kind::Write => write(connection, job)?,
@@ -129,7 +136,7 @@ fn read(connection: &mut AnyConnection, job: &mut dyn Job) -> Option<(End, bool)
         return None;
     }
     Some(match job.run(connection) {
-        RunOutcome::Commit | RunOutcome::Rollback => (End::Answer, true),
+        RunOutcome::Commit(_) | RunOutcome::Rollback => (End::Answer(Enqueued(false)), true),
         // Reading twice harms nobody.
         RunOutcome::Failed(fault) if fault.is_lost_connection() => (End::Stale(fault), false),
         RunOutcome::Failed(fault) if fault.is_retryable() => (End::Retry(fault), true),
@@ -148,14 +155,11 @@ fn write(connection: &mut AnyConnection, job: &mut dyn Job) -> Option<(End, bool
         return None;
     }
     Some(match job.run(connection) {
-        RunOutcome::Commit => match Transactions::commit_transaction(connection) {
-            Ok(()) => (End::Answer, true),
+        RunOutcome::Commit(enqueued) => match Transactions::commit_transaction(connection) {
+            Ok(()) => (End::Answer(enqueued), true),
             Err(error) => commit_failed(Fault::from(error)),
         },
-        RunOutcome::Rollback => {
-            wake::clear_enqueued();
-            (End::Answer, Transactions::rollback_transaction(connection).is_ok())
-        }
+        RunOutcome::Rollback => (End::Answer(Enqueued(false)), Transactions::rollback_transaction(connection).is_ok()),
         RunOutcome::Failed(fault) => {
             let sound = Transactions::rollback_transaction(connection).is_ok() && !fault.is_lost_connection();
             let end = if fault.is_retryable() { End::Retry(fault) } else { End::Refuse(fault.into_store_error()) };

@@ -14,7 +14,7 @@ const SECOND_BATCH_TASKS: usize = 16;
 const MAX_BATCH_WAIT: Duration = Duration::from_millis(5);
 
 /// Tasks that wait for a worker thread.
-pub struct Queue<J> {
+pub(super) struct Queue<J> {
     state: Mutex<State<J>>,
     filled: Condvar,
 }
@@ -115,7 +115,7 @@ impl<J> Queue<J> {
     }
 
     /// Refuses new tasks; queued tasks still run.
-    pub fn close(&self) {
+    pub(super) fn close(&self) {
         self.state().closed = true;
         self.filled.notify_all();
     }

@@ -12,7 +12,7 @@ use super::sqlite_transaction;
 use super::task::{Job, RunOutcome};
 use crate::connection::{self, AnyConnection};
 use crate::fault::Fault;
-use crate::wake::{self, WakeSignal};
+use crate::wake::WakeSignal;
 
 type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 
@@ -20,7 +20,7 @@ type Transactions = <AnyConnection as diesel::Connection>::TransactionManager;
 const MAX_BATCH_TASKS: usize = 32;
 
 /// Writes for the queue until it is closed and empty.
-pub fn serve_writes(
+pub(super) fn serve_writes(
     queue: &Queue<Box<dyn Job>>,
     path: &str,
     deadline: Duration,
@@ -42,7 +42,7 @@ pub fn serve_writes(
 }
 
 /// Reads for the queue until it is closed and empty.
-pub fn serve_reads(queue: &Queue<Box<dyn Job>>, path: &str, deadline: Duration) {
+pub(super) fn serve_reads(queue: &Queue<Box<dyn Job>>, path: &str, deadline: Duration) {
     let mut connection = None;
     while let Some(jobs) = queue.take(1) {
         for job in jobs {
@@ -94,10 +94,9 @@ fn commit_batch(connection: &mut AnyConnection, jobs: Vec<Box<dyn Job>>, wake_si
         if !job.start() {
             continue;
         }
-        wake::clear_enqueued();
         match in_savepoint(connection, job.as_mut()) {
-            Ok(RunOutcome::Commit) => {
-                enqueued |= wake::take_enqueued();
+            Ok(RunOutcome::Commit(of_job)) => {
+                enqueued |= of_job.0;
                 done.push(job);
             }
             Ok(RunOutcome::Rollback) => done.push(job),
@@ -143,7 +142,7 @@ fn in_savepoint(connection: &mut AnyConnection, job: &mut dyn Job) -> Result<Run
     on_sqlite(connection, sqlite_transaction::savepoint)?;
     let ran = job.run(connection);
     let undone =
-        if matches!(ran, RunOutcome::Commit) { Ok(()) } else { on_sqlite(connection, sqlite_transaction::undo) };
+        if matches!(ran, RunOutcome::Commit(_)) { Ok(()) } else { on_sqlite(connection, sqlite_transaction::undo) };
     match (undone.and_then(|()| on_sqlite(connection, sqlite_transaction::release)), ran) {
         (Ok(()), ran) => Ok(ran),
         // What spoilt the transaction took the savepoint along; that it is missing says nothing.
@@ -171,7 +170,7 @@ fn read(connection: &mut AnyConnection, mut job: Box<dyn Job>) -> bool {
     let ran = job.start().then(|| job.run(connection));
     let sound = on_sqlite(connection, sqlite_transaction::end_read).is_ok();
     match ran {
-        Some(RunOutcome::Commit | RunOutcome::Rollback) => job.answer(),
+        Some(RunOutcome::Commit(_) | RunOutcome::Rollback) => job.answer(),
         Some(RunOutcome::Failed(fault)) => job.refuse(fault.into_store_error()),
         None => {}
     }

@@ -21,20 +21,34 @@ pub enum Kind {
     Write,
 }
 
+/// Whether a step enqueued notifications: the worker wakes the notifier after the commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "nobody wakes the notifier otherwise"]
+pub struct Enqueued(pub bool);
+
 /// Whether the writes of a task are committed, and its result.
 #[derive(Debug)]
 pub enum TxOutcome<T> {
     /// Commit them.
     Commit(T),
+    /// Commit them, then wake the notifier.
+    CommitAndWake(T),
     /// Roll them back.
     Rollback(T),
 }
 
+impl<T> TxOutcome<T> {
+    /// Commits, and wakes the notifier where notifications were enqueued.
+    pub fn commit(answer: T, Enqueued(enqueued): Enqueued) -> Self {
+        if enqueued { Self::CommitAndWake(answer) } else { Self::Commit(answer) }
+    }
+}
+
 /// What the worker does with the transaction after a task ran.
 #[derive(Debug)]
-pub enum RunOutcome {
+pub(super) enum RunOutcome {
     /// Commit, then answer.
-    Commit,
+    Commit(Enqueued),
     /// Roll back, then answer.
     Rollback,
     /// Roll back; nothing was decided.
@@ -42,7 +56,7 @@ pub enum RunOutcome {
 }
 
 /// A step, whatever it answers.
-pub trait Job: Send {
+pub(super) trait Job: Send {
     /// Whether it may change something.
     fn kind(&self) -> Kind;
 
@@ -141,7 +155,7 @@ where
 }
 
 /// Work for the database, and the caller that waits for its result.
-pub struct DbTask<W: Work> {
+pub(super) struct DbTask<W: Work> {
     call: Arc<PendingCall<W::Answer>>,
     pub(super) work: W,
     outcome: Option<W::Answer>,
@@ -183,7 +197,11 @@ impl<W: Work> Job for DbTask<W> {
         match catch_unwind(AssertUnwindSafe(|| self.work.run(connection))) {
             Ok(Ok(TxOutcome::Commit(outcome))) => {
                 self.outcome = Some(outcome);
-                RunOutcome::Commit
+                RunOutcome::Commit(Enqueued(false))
+            }
+            Ok(Ok(TxOutcome::CommitAndWake(outcome))) => {
+                self.outcome = Some(outcome);
+                RunOutcome::Commit(Enqueued(true))
             }
             Ok(Ok(TxOutcome::Rollback(outcome))) => {
                 self.outcome = Some(outcome);
@@ -210,7 +228,7 @@ impl<W: Work> Job for DbTask<W> {
 ///
 /// # Errors
 /// [`StoreError`], as docs/adr/0002 lists them.
-pub async fn run<T, F>(
+pub(super) async fn run<T, F>(
     queue: &Queue<Box<dyn Job>>,
     deadline_timer: &DeadlineTimer,
     kind: Kind,
@@ -227,7 +245,7 @@ where
 ///
 /// # Errors
 /// [`StoreError`], as docs/adr/0002 lists them.
-pub async fn run_queued<W: Work>(
+pub(super) async fn run_queued<W: Work>(
     queue: &Queue<DbTask<W>>,
     deadline_timer: &DeadlineTimer,
     kind: Kind,

@@ -5,68 +5,24 @@ use std::sync::Arc;
 use dropin_ports::StoreError;
 use tempfile::TempDir;
 
-use super::{
-    DeadlineTimer, Job, Kind, Queue, TxOutcome, WalWriter, run, serve_sqlite_reads, serve_sqlite_writes, spawn,
-};
-use crate::config::SERVICE_DEADLINE;
+use super::{TxOutcome, WorkerPool};
+use crate::config::{SERVICE_DEADLINE, Target};
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
-use crate::wake::WakeSignal;
 
-/// A writer and a reader for a database with one table, `task`. Their threads end when it is dropped.
-struct Pool {
-    writes: Arc<Queue<Box<dyn Job>>>,
-    reads: Arc<Queue<Box<dyn Job>>>,
-    deadline_timer: DeadlineTimer,
-}
-
-impl Pool {
-    async fn write<T, W>(&self, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: Fn(&mut AnyConnection) -> Result<TxOutcome<T>, Fault> + Send + 'static,
-    {
-        run(&self.writes, &self.deadline_timer, Kind::Write, work).await
-    }
-
-    async fn read<T, W>(&self, work: W) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        W: Fn(&mut AnyConnection) -> Result<T, Fault> + Send + 'static,
-    {
-        let work = move |connection: &mut AnyConnection| work(connection).map(TxOutcome::Commit);
-        run(&self.reads, &self.deadline_timer, Kind::Read, work).await
-    }
-}
-
-impl Drop for Pool {
-    fn drop(&mut self) {
-        self.writes.close();
-        self.reads.close();
-    }
-}
-
-fn open() -> (TempDir, Arc<Pool>) {
+/// A pool for a database with one table, `task`.
+fn open() -> (TempDir, Arc<WorkerPool>) {
     use diesel::RunQueryDsl;
     let folder = TempDir::new().unwrap();
-    let path = folder.path().join("store.db").display().to_string();
-    let pool = Arc::new(Pool {
-        writes: Arc::default(),
-        reads: Arc::default(),
-        deadline_timer: DeadlineTimer::new(SERVICE_DEADLINE),
-    });
-    let (queue, file) = (pool.writes.clone(), path.clone());
-    let wal = WalWriter(Arc::default());
-    spawn("write", move || serve_sqlite_writes(&queue, &file, SERVICE_DEADLINE, &WakeSignal::default(), &wal)).unwrap();
-    let queue = pool.reads.clone();
-    spawn("read", move || serve_sqlite_reads(&queue, &path, SERVICE_DEADLINE)).unwrap();
+    let target = Target::Sqlite(folder.path().join("store.db").display().to_string());
+    let pool = WorkerPool::start(target, 1, SERVICE_DEADLINE, None).unwrap();
     wait(pool.write(|connection| {
         let sql = "CREATE TABLE task (name TEXT NOT NULL)";
         crate::on_each!(connection, inner => diesel::sql_query(sql).execute(inner))?;
         Ok(TxOutcome::Commit(()))
     }))
     .unwrap();
-    (folder, pool)
+    (folder, Arc::new(pool))
 }
 
 /// One after the other on a runtime of its own: the store needs none.
@@ -87,7 +43,7 @@ fn insert(connection: &mut AnyConnection, name: &str) -> Result<(), Fault> {
     Ok(())
 }
 
-fn names(store: &Pool) -> Vec<String> {
+fn names(store: &WorkerPool) -> Vec<String> {
     use diesel::RunQueryDsl;
     let names = |connection: &mut AnyConnection| {
         let sql = "SELECT name FROM task ORDER BY name";

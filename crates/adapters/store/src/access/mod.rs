@@ -1,5 +1,6 @@
 //! Merchants with their API users and endpoints.
 
+mod routing;
 mod rows;
 mod screening_rules;
 
@@ -7,7 +8,7 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use diesel::prelude::*;
-use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, ProcessorRouting, SealedSecret};
+use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret};
 use dropin_kernel::{EndpointId, MerchantId};
 use dropin_money::Currency;
 use dropin_notification::{EventFilter, Schedule};
@@ -21,13 +22,13 @@ use dropin_store_runtime::sql::{Id, Instant};
 use dropin_store_runtime::worker_pool::TxOutcome;
 
 use crate::audit_log;
-use crate::processor_account;
 use crate::rows::methods;
 use crate::schema::{api_user, endpoint, merchant, merchant_currency, merchant_origin};
 use crate::store::Store;
+pub(crate) use routing::lock_routing;
 use rows::{
     CurrencyRow, EndpointRow, MerchantRow, OriginRow, UserRow, attempts_stored, lifetime_micros, permission_words,
-    routing_restored, routing_stored,
+    routing_stored,
 };
 pub(crate) use rows::{retiring, written};
 
@@ -240,17 +241,6 @@ fn insert_user(connection: &mut AnyConnection, user: &ApiUser) -> Result<UserIns
     Ok(UserInserted::Done)
 }
 
-/// Locks a merchant against changes of its settings and accounts until the transaction ends; its rules of processors, or `None` when there is no such
-/// merchant.
-pub(crate) fn lock_routing(connection: &mut AnyConnection, id: Id) -> Result<Option<ProcessorRouting>, Fault> {
-    let row = merchant::table.find(id).select(merchant::processor_routing);
-    let locked: Option<Option<String>> = match connection {
-        AnyConnection::Postgres(connection) => row.for_no_key_update().first(connection).optional()?,
-        AnyConnection::Sqlite(connection) => row.first(connection).optional()?,
-    };
-    locked.map(|text| routing_restored(text.as_deref())).transpose()
-}
-
 fn set_merchant(
     connection: &mut AnyConnection,
     id: MerchantId,
@@ -291,7 +281,7 @@ fn set_merchant(
         diesel::update(merchant::table.find(key)).set(document).execute(connection)?;
     }
     if let Some(processors) = &settings.processors {
-        if !processor_account::may_begin(connection, key, &processors.accounts())? {
+        if !routing::may_begin(connection, key, &processors.accounts())? {
             return Ok(AccountChanged::Stale);
         }
         let routing = merchant::processor_routing.eq(routing_stored(processors));

@@ -59,9 +59,3 @@ impl BackOfficeStore for Store {
         self.read(move |connection| troubles::count(connection, merchants.as_deref())).await
     }
 }
-
-/// Ids as a JSON list; they need no quoting.
-fn listed(merchants: &[MerchantId]) -> String {
-    let ids: Vec<_> = merchants.iter().map(|merchant| format!("\"{merchant}\"")).collect();
-    format!("[{}]", ids.join(","))
-}

@@ -7,10 +7,8 @@ use dropin_kernel::Timestamp;
 use dropin_ports::{SearchBounds, SearchFilter};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, json_list};
 use dropin_store_runtime::{on_each, statement};
-
-use super::listed;
 
 /// Which rows a name leads to, the newest of them.
 #[derive(Debug, Default)]
@@ -107,7 +105,7 @@ pub(super) fn by_card(
     let last_four = last_four.to_string();
     let orders: QueryResult<Vec<Id>> = match filter.merchants.as_deref() {
         Some(merchants) => {
-            let find = OfCardOf { last_four: &last_four, since, until, merchants: &listed(merchants), limit };
+            let find = OfCardOf { last_four: &last_four, since, until, merchants: &json_list(merchants), limit };
             on_each!(connection, inner => find.load(inner))
         }
         None => {
@@ -151,7 +149,7 @@ fn referenced(
     let (scanned, limit) = (i64::from(bounds.scanned), i64::from(bounds.found) + 1);
     let mut found: Vec<(String, Id)> = match filter.merchants.as_deref() {
         Some(merchants) => {
-            let find = ReferencedOf { merchants: &listed(merchants), from, to: &to, scanned, limit };
+            let find = ReferencedOf { merchants: &json_list(merchants), from, to: &to, scanned, limit };
             on_each!(connection, inner => find.load(inner))
         }
         None => {
@@ -173,7 +171,7 @@ fn of_email(
     email: &str,
 ) -> Result<Named, Fault> {
     let email = &email.to_ascii_lowercase();
-    let merchants = &listed(filter.merchants.as_deref().unwrap_or_default());
+    let merchants = &json_list(filter.merchants.as_deref().unwrap_or_default());
     let any_merchant = filter.merchants.is_none();
     let (scanned, limit) = (i64::from(bounds.scanned), i64::from(bounds.found) + 1);
     let sessions = SessionsOf { email, any_merchant, merchants, scanned, limit };

@@ -6,9 +6,8 @@ use dropin_kernel::MerchantId;
 use dropin_ports::{DeliveryTroubles, STATUS_COUNT_LIMIT};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
+use dropin_store_runtime::sql::json_list;
 use dropin_store_runtime::{on_each, statement};
-
-use super::listed;
 
 /// Payments of an endpoint whose tries are looked at, of each kind.
 const INSPECTED: i64 = 100;
@@ -31,7 +30,7 @@ pub(super) fn count(
 ) -> Result<DeliveryTroubles, Fault> {
     let troubles = Troubles {
         any_merchant: merchants.is_none(),
-        merchants: &listed(merchants.unwrap_or_default()),
+        merchants: &json_list(merchants.unwrap_or_default()),
         parked_most: i64::from(STATUS_COUNT_LIMIT),
         inspected: INSPECTED,
     };

@@ -11,8 +11,8 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant};
 
-use super::apply;
 use super::batch::{TryColumns, try_row};
+use super::change::apply;
 use super::credential::change_credential;
 use crate::schema::{contract_try, processor_op};
 

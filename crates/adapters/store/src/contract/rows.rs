@@ -9,7 +9,7 @@ use dropin_store_runtime::sql::{Id, Instant};
 use crate::rows::{currency, missing, text};
 use crate::schema::contract;
 
-const TABLE: &str = "contract";
+pub(super) const TABLE: &str = "contract";
 
 /// A contract as it is stored. `due_at` is computed from the rest when it is written, and never read back.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable, AsChangeset)]

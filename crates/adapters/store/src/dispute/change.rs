@@ -46,8 +46,8 @@ pub(super) fn write(
     }
     ledger::post(connection, &change.ledger)?;
     audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;
-    outbox::enqueue_events(connection, &change.events)?;
-    Ok(TxOutcome::Commit(DisputeChanged::Done))
+    let enqueued = outbox::enqueue_events(connection, &change.events)?;
+    Ok(TxOutcome::commit(DisputeChanged::Done, enqueued))
 }
 
 /// Inserts or changes the row; says what came of it, unless it was written.

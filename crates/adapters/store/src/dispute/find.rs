@@ -11,8 +11,7 @@ use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
-use super::rows::{AnswerRow, DisputeRow};
-use super::{ANSWERS, TABLE};
+use super::rows::{ANSWERS, AnswerRow, DisputeRow, TABLE};
 use crate::rows::OrderRow;
 use crate::schema::{dispute, dispute_answer, processor_op, purchase_order};
 

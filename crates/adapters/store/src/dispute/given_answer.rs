@@ -12,8 +12,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::worker_pool::TxOutcome;
 use dropin_store_runtime::{on_each, statement};
 
-use super::ANSWERS;
-use super::rows::AnswerRow;
+use super::rows::{ANSWERS, AnswerRow};
 use crate::schema::{dispute_answer, dispute_evidence};
 
 statement! {

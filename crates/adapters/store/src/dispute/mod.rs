@@ -23,9 +23,6 @@ use crate::store::Store;
 
 pub(crate) use rows::DisputeRow;
 
-const TABLE: &str = "dispute";
-const ANSWERS: &str = "dispute_answer";
-
 #[async_trait]
 impl DisputeStore for Store {
     async fn change_dispute(&self, change: ChangeDispute) -> Result<DisputeChanged, StoreError> {

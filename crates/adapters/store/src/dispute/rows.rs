@@ -7,8 +7,8 @@ use dropin_store_runtime::sql::{Id, Instant};
 use crate::rows::{amount, currency, missing};
 use crate::schema::{dispute, dispute_answer};
 
-const TABLE: &str = "dispute";
-const ANSWERS: &str = "dispute_answer";
+pub(super) const TABLE: &str = "dispute";
+pub(super) const ANSWERS: &str = "dispute_answer";
 
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
 #[diesel(table_name = dispute)]

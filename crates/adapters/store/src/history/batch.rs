@@ -30,7 +30,7 @@ statement_about! {
 
 /// Its row.
 pub(crate) fn step(number: i64, step: &NewHistoryEntry) -> Step<'_> {
-    let row = super::row(step);
+    let row = super::rows::row(step);
     Step {
         number,
         merchant_id: row.merchant_id,

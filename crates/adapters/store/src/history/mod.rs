@@ -1,11 +1,12 @@
 //! The history of Sessions, Orders and contracts: rows that are only ever appended, in the transaction of their change.
 
 mod batch;
+mod rows;
 
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text};
 use dropin_kernel::OrderId;
-use dropin_ports::{Actor, NewHistoryEntry, StoredHistoryEntry, Subject};
+use dropin_ports::{Actor, NewHistoryEntry, StoredHistoryEntry};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
@@ -13,19 +14,7 @@ use dropin_store_runtime::{on_each, statement};
 
 use batch::append_batch;
 pub(crate) use batch::{Steps, step};
-
-/// One step as it is stored.
-pub(crate) struct HistoryRow<'a> {
-    pub(crate) merchant_id: Id,
-    pub(crate) subject_kind: &'static str,
-    pub(crate) subject_id: Id,
-    pub(crate) actor_kind: &'static str,
-    pub(crate) actor_name: Option<&'a str>,
-    pub(crate) what: &'static str,
-    pub(crate) state_before: Option<&'static str>,
-    pub(crate) state_after: &'static str,
-    pub(crate) happened_at: Instant,
-}
+pub(crate) use rows::row;
 
 statement! {
     /// Appends one step.
@@ -98,31 +87,5 @@ fn actor(kind: &str, name: Option<String>) -> Result<Actor, Fault> {
         ("OPERATOR", Some(name)) => Ok(Actor::Operator(name)),
         ("SYSTEM", None) => Ok(Actor::System),
         _ => Err(corrupt("history", "the actor is unknown")),
-    }
-}
-
-/// The row of one step.
-pub(crate) fn row(step: &NewHistoryEntry) -> HistoryRow<'_> {
-    let (subject_kind, subject_id) = match step.subject {
-        Subject::Session(id) => ("SESSION", id.uuid()),
-        Subject::Order(id) => ("ORDER", id.uuid()),
-        Subject::Contract(id) => ("CONTRACT", id.uuid()),
-    };
-    let (actor_kind, actor_name) = match &step.actor {
-        Actor::Merchant(username) => ("MERCHANT", Some(username.as_str())),
-        Actor::Shopper => ("SHOPPER", None),
-        Actor::Operator(name) | Actor::CommandLine(name) => ("OPERATOR", Some(name.as_str())),
-        Actor::System => ("SYSTEM", None),
-    };
-    HistoryRow {
-        merchant_id: Id(step.merchant_id.uuid()),
-        subject_kind,
-        subject_id: Id(subject_id),
-        actor_kind,
-        actor_name,
-        what: step.what,
-        state_before: step.before,
-        state_after: step.after,
-        happened_at: Instant(step.at),
     }
 }

@@ -8,10 +8,8 @@ use dropin_kernel::Timestamp;
 use dropin_ports::DiscardRequest;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, listed};
 use dropin_store_runtime::{on_each, statement};
-
-use super::ids;
 
 statement! {
     /// Takes events of a list off what is parked for an endpoint. First of all: whoever is about to send one again deletes it too, and only one can.
@@ -46,11 +44,11 @@ pub(super) fn discard(connection: &mut AnyConnection, asked: &DiscardRequest, no
     }
     let mut count = 0;
     for (endpoint, events) in by_endpoint {
-        let take_off = TakeOff { endpoint, events: ids(events) };
+        let take_off = TakeOff { endpoint, events: listed(events) };
         let taken: Vec<Id> = on_each!(connection, inner => take_off.load(inner)).in_table("outbox_parked")?;
         count += taken.len();
         if !taken.is_empty() {
-            let record = RecordDiscarded { endpoint, at: Instant(now), by: asked.by.clone(), events: ids(taken) };
+            let record = RecordDiscarded { endpoint, at: Instant(now), by: asked.by.clone(), events: listed(taken) };
             on_each!(connection, inner => record.execute(inner))?;
         }
     }

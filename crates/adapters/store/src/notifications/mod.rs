@@ -43,12 +43,12 @@ impl NotificationStore for Store {
         now: Timestamp,
     ) -> Result<ReplayCounts, StoreError> {
         self.write(move |connection| {
-            let queued = replay::replay(connection, to, &items, &asked, now)?;
+            let (queued, is_due) = replay::replay(connection, to, &items, &asked, now)?;
             if 0 < queued.queued + queued.hurried {
                 let entry = of_merchant_of(connection, to, &asked.audit)?;
                 audit_log::append(connection, &entry)?;
             }
-            Ok(if asked.dry_run { TxOutcome::Rollback(queued) } else { TxOutcome::Commit(queued) })
+            Ok(if asked.dry_run { TxOutcome::Rollback(queued) } else { TxOutcome::commit(queued, is_due) })
         })
         .await
     }
@@ -108,9 +108,4 @@ fn of_merchant_of(
         .in_table("endpoint")?;
     let merchant_id = merchant.map(|merchant| MerchantId::new(merchant.0));
     Ok(NewAuditEntry { merchant_id, ..entry.clone() })
-}
-
-/// Ids as the statements take a list of them.
-fn ids(ids: impl IntoIterator<Item = Id>) -> String {
-    ids.into_iter().map(|id| id.0.hyphenated().to_string()).collect::<Vec<_>>().join(",")
 }

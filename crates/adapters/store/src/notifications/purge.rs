@@ -6,10 +6,9 @@ use dropin_kernel::{EventId, Timestamp};
 use dropin_ports::EventsPurged;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, listed};
 use dropin_store_runtime::{on_each, statement};
 
-use super::ids;
 use crate::schema::outbox_event;
 
 statement! {
@@ -101,9 +100,9 @@ impl Step {
             return Ok(EventsPurged { next, ..EventsPurged::default() });
         }
         // A statement of its own: it sees what somebody did who had one of the locks before.
-        let delete = DeleteEvents { events: ids(old) };
+        let delete = DeleteEvents { events: listed(old) };
         let gone: Vec<Id> = on_each!(connection, inner => delete.load(inner)).in_table("outbox_event")?;
-        let (events, of) = (counted(gone.len())?, ids(gone));
+        let (events, of) = (counted(gone.len())?, listed(gone));
         let delete = DeleteDiscardedOf { events: of.clone() };
         on_each!(connection, inner => delete.execute(inner))?;
         let delete = DeleteTriesOf { events: of };
@@ -121,11 +120,11 @@ impl Step {
         if old.is_empty() {
             return Ok(EventsPurged { next, ..EventsPurged::default() });
         }
-        let over = OverEvents { events: ids(old) };
+        let over = OverEvents { events: listed(old) };
         let over: Vec<Id> = on_each!(connection, inner => over.load(inner)).in_table("outbox_event")?;
         let events = counted(over.len())?;
         let since = Instant(tries_since.unwrap_or(Timestamp::from_micros(0)));
-        let count = CountTriesOf { since, events: ids(over) };
+        let count = CountTriesOf { since, events: listed(over) };
         let tries: i64 = on_each!(connection, inner => count.get_result(inner)).in_table("outbox_attempt")?;
         Ok(EventsPurged { events, tries: u32::try_from(tries).unwrap_or(u32::MAX), next })
     }

@@ -11,11 +11,11 @@ use dropin_notification::EventFilter;
 use dropin_ports::{DeliveryState, DeliveryStatus, ReplayCounts, ReplayItem, ReplayRequest};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
-use dropin_store_runtime::wake;
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, listed};
+use dropin_store_runtime::worker_pool::Enqueued;
 use dropin_store_runtime::{on_each, statement};
 
-use super::{ids, status};
+use super::status;
 use crate::access::written;
 use crate::outbox::{NewStream, StreamColumns, StreamRow, lets_others_go};
 use crate::schema::{outbox_discarded, outbox_event, outbox_parked, outbox_replay_rest};
@@ -40,12 +40,12 @@ pub(super) fn replay(
     items: &[ReplayItem],
     asked: &ReplayRequest,
     now: Timestamp,
-) -> Result<ReplayCounts, Fault> {
+) -> Result<(ReplayCounts, Enqueued), Fault> {
     let mut outcome = ReplayCounts::default();
     let receiver = Id(to.uuid());
     let Some((owner, filter)) = hold_endpoint(connection, receiver)? else {
         outcome.refused = as_count(items.len());
-        return Ok(outcome);
+        return Ok((outcome, Enqueued(false)));
     };
     let mut wanted: HashMap<Id, &ReplayItem> = items.iter().map(|item| (Id(item.event.uuid()), item)).collect();
     let (mine, others) = hold_events(connection, wanted.keys().copied().collect(), owner)?;
@@ -71,13 +71,14 @@ pub(super) fn replay(
         }
     }
     outcome.changed += as_count(gone).saturating_sub(others);
+    let mut is_due = 0 < outcome.hurried;
     if !chosen.is_empty() {
         outcome.queued = as_count(chosen.len());
         if !asked.dry_run {
-            queue(connection, receiver, chosen, open, asked, now)?;
+            is_due |= queue(connection, receiver, chosen, open, asked, now)?;
         }
     }
-    Ok(outcome)
+    Ok((outcome, Enqueued(is_due)))
 }
 
 fn state_at(statuses: &[DeliveryStatus], endpoint: EndpointId) -> Option<DeliveryState> {
@@ -150,7 +151,7 @@ fn hold_streams(
     if payments.is_empty() {
         return Ok(HashMap::new());
     }
-    let hold = HoldStreams { endpoint, payments: ids(payments) };
+    let hold = HoldStreams { endpoint, payments: listed(payments) };
     let rows: Vec<(StreamRow, Instant)> = on_each!(connection, inner => hold.load(inner)).in_table("outbox_stream")?;
     let mut open: HashMap<Id, Vec<OpenStream>> = HashMap::new();
     for (stream, due_at) in rows {
@@ -187,14 +188,10 @@ statement! {
 fn hurry(connection: &mut AnyConnection, endpoint: Id, placed: &PlacedEvent, now: Timestamp) -> Result<bool, Fault> {
     let (payment, sequence) = (placed.payment, placed.sequence);
     let hurry = Hurry { now: Instant(now), endpoint, payment, sequence };
-    let hurried = 0 < on_each!(connection, inner => hurry.execute(inner))?;
-    if hurried {
-        wake::mark_enqueued();
-    }
-    Ok(hurried)
+    Ok(0 < on_each!(connection, inner => hurry.execute(inner))?)
 }
 
-/// Queues what was chosen, in the order of payments and their numbers, each with the endpoint where it may be parked.
+/// Queues what was chosen, in the order of payments and their numbers, each with the endpoint where it may be parked. Whether the first is due at once.
 fn queue(
     connection: &mut AnyConnection,
     to: Id,
@@ -202,7 +199,7 @@ fn queue(
     open: HashMap<Id, Vec<OpenStream>>,
     asked: &ReplayRequest,
     now: Timestamp,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     let count = chosen.len();
     let begins = match asked.gap {
         Some(_) => busy_until(connection, to)?.map_or(now, |end| end.max(now)),
@@ -231,10 +228,8 @@ fn queue(
         queued += sequences.len();
         follow(connection, to, payment, &sequences, open.get(&payment).map_or(&[][..], Vec::as_slice), due_at)?;
     }
-    if begins <= now {
-        wake::mark_enqueued();
-    }
-    record_request(connection, to, asked, as_count(count), after(count), now)
+    record_request(connection, to, asked, as_count(count), after(count), now)?;
+    Ok(begins <= now)
 }
 
 /// Puts a payment's events into one stream: behind what waits there already, if that comes before them; of several the one that comes last.

@@ -9,10 +9,9 @@ use dropin_notification::EventFilter;
 use dropin_ports::{DeliveryState, DeliveryStatus};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, listed};
 use dropin_store_runtime::{on_each, statement};
 
-use super::ids;
 use crate::access::written;
 
 statement! {
@@ -81,7 +80,7 @@ pub(super) fn of(
     connection: &mut AnyConnection,
     events: impl IntoIterator<Item = Id>,
 ) -> Result<HashMap<Id, Vec<DeliveryStatus>>, Fault> {
-    let events = ids(events);
+    let events = listed(events);
     let mut statuses: HashMap<Id, Vec<DeliveryStatus>> = HashMap::new();
     if events.is_empty() {
         return Ok(statuses);

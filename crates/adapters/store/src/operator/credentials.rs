@@ -1,41 +1,11 @@
 use diesel::prelude::*;
-use dropin_ports::{CredentialsChange, NewOperatorSession, RecoveryCodeHash, SessionOpened};
+use dropin_ports::{CredentialsChange, NewOperatorSession, SessionOpened};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::Id;
 
-use super::session;
-use crate::schema::{operator, operator_recovery_code};
-
-pub(super) fn forget_recovery_codes(connection: &mut AnyConnection, id: Id) -> Result<(), Fault> {
-    diesel::delete(operator_recovery_code::table.filter(operator_recovery_code::operator_id.eq(id)))
-        .execute(connection)?;
-    Ok(())
-}
-
-pub(super) fn write_recovery_codes(
-    connection: &mut AnyConnection,
-    id: Id,
-    codes: &[RecoveryCodeHash],
-) -> Result<(), Fault> {
-    forget_recovery_codes(connection, id)?;
-    for RecoveryCodeHash(hash) in codes {
-        diesel::insert_into(operator_recovery_code::table)
-            .values((operator_recovery_code::operator_id.eq(id), operator_recovery_code::code_hash.eq(hash)))
-            .execute(connection)?;
-    }
-    Ok(())
-}
-
-/// Uses a recovery code up; whether it was there.
-pub(super) fn use_recovery_code(
-    connection: &mut AnyConnection,
-    id: Id,
-    RecoveryCodeHash(hash): &RecoveryCodeHash,
-) -> Result<bool, Fault> {
-    let used = diesel::delete(operator_recovery_code::table.find((id, hash))).execute(connection)?;
-    Ok(used == 1)
-}
+use super::{recovery_codes, session};
+use crate::schema::operator;
 
 pub(super) fn change(
     connection: &mut AnyConnection,
@@ -57,7 +27,7 @@ pub(super) fn change(
             );
             let written = diesel::update(active).set(columns).execute(connection)?;
             if written == 1 {
-                write_recovery_codes(connection, id, recovery_codes)?;
+                recovery_codes::write(connection, id, recovery_codes)?;
             }
             written
         }

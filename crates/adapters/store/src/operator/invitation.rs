@@ -8,7 +8,7 @@ use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant};
 
 use super::rows::OperatorRow;
-use super::{account, credentials, session};
+use super::{account, recovery_codes, session};
 use crate::schema::{operator, operator_invitation};
 
 /// Key of the advisory lock of whoever invites or becomes the first operator ("operator" in ASCII).
@@ -135,7 +135,7 @@ pub(super) fn accept(connection: &mut AnyConnection, accept: &AcceptInvitation) 
         }
         _ => return Ok(InvitationAccepted::Gone),
     }
-    credentials::write_recovery_codes(connection, id, &accept.recovery_codes)?;
+    recovery_codes::write(connection, id, &accept.recovery_codes)?;
     session::insert(connection, &accept.session)?;
     Ok(InvitationAccepted::Done)
 }

@@ -1,9 +1,11 @@
 //! Operators of the admin panel, their links and sessions, and the refunds that they ask for.
 
 mod account;
+mod account_change;
 mod credentials;
 mod invitation;
 mod money;
+mod recovery_codes;
 mod rows;
 mod session;
 
@@ -171,7 +173,7 @@ impl OperatorStore for Store {
         audit: NewAuditEntry,
     ) -> Result<OperatorChanged, StoreError> {
         self.write(move |connection| {
-            let outcome = account::change(connection, Id(id.uuid()), &change)?;
+            let outcome = account_change::change(connection, Id(id.uuid()), &change)?;
             audited(connection, outcome, OperatorChanged::Done, &audit)
         })
         .await

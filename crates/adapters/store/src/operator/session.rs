@@ -10,7 +10,7 @@ use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant};
 
 use super::rows::SessionRow;
-use super::{account, credentials};
+use super::{account, recovery_codes};
 use crate::schema::{operator, operator_session};
 
 pub(super) fn insert(connection: &mut AnyConnection, new: &NewOperatorSession) -> Result<(), Fault> {
@@ -70,7 +70,7 @@ pub(super) fn use_second_factor(
             let unused = operator::table.find(id).filter(operator::used_step.lt(*step));
             diesel::update(unused).set(operator::used_step.eq(*step)).execute(connection)? == 1
         }
-        SecondFactor::RecoveryCode(hash) => credentials::use_recovery_code(connection, id, hash)?,
+        SecondFactor::RecoveryCode(hash) => recovery_codes::use_up(connection, id, hash)?,
     };
     if !is_usable {
         return Ok(SecondFactorUsed::NotUsable);

@@ -7,12 +7,11 @@ use diesel::sql_types::{Array, BigInt, Text};
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, listed};
 use dropin_store_runtime::statement;
-use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work, each_by_itself};
 
 use super::delivery::{Handed, SentColumns, SentRow};
-use super::listed;
 
 /// Streams to be leased.
 #[derive(Debug)]
@@ -157,9 +156,10 @@ impl Work for Claiming {
 }
 
 impl Batchable for Claiming {
+    const THREAD: &'static str = "dropin-store-due";
     const SETTINGS: &'static str = ASYNC_COMMIT;
 
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Handed>>, Fault> {
-        super::each_by_itself(connection, all, Self::on_postgres)
+        each_by_itself(connection, all, Self::on_postgres)
     }
 }

@@ -19,7 +19,7 @@ use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
-use super::finish::AttemptKey;
+use super::attempt::AttemptKey;
 use crate::access::{retiring, written};
 
 /// A stream under a lease.

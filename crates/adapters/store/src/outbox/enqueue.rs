@@ -3,13 +3,13 @@
 use dropin_ports::NewEvent;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::wake;
+use dropin_store_runtime::worker_pool::Enqueued;
 
 use super::{enqueue_postgres, enqueue_sqlite};
 
 /// Appends events in their order and enqueues them for every endpoint of their merchant. The caller has changed, and so locked, the Session or
 /// Order of the payment in this transaction; the unique key stands behind that.
-pub(crate) fn enqueue_events(connection: &mut AnyConnection, events: &[NewEvent]) -> Result<(), Fault> {
+pub(crate) fn enqueue_events(connection: &mut AnyConnection, events: &[NewEvent]) -> Result<Enqueued, Fault> {
     for of_payment in
         events.chunk_by(|one, next| (one.payment_id, one.merchant_id) == (next.payment_id, next.merchant_id))
     {
@@ -23,7 +23,6 @@ pub(crate) fn enqueue_events(connection: &mut AnyConnection, events: &[NewEvent]
             let taken = fault.breaks("outbox_event_pkey", "outbox_event.payment_id, outbox_event.sequence");
             if taken { Fault::Retry } else { fault }
         })?;
-        wake::mark_enqueued();
     }
-    Ok(())
+    Ok(Enqueued(!events.is_empty()))
 }

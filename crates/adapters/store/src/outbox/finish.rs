@@ -9,36 +9,13 @@ use dropin_notification::HOLDS_BACK_FOR;
 use dropin_ports::{AttemptRecord, AttemptResult, DeliveryResult};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
-use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, listed};
 use dropin_store_runtime::statement;
-use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work, each_by_itself};
 
+use super::attempt::{AttemptUpdate, StreamChange};
 use super::delivery::{Handed, SentColumns, SentRow, found};
-use super::listed;
 use super::stream::{Written, write_each};
-
-/// One try, as results name it: stream, sequence and attempt.
-pub(super) type AttemptKey = (i64, i64, i32);
-
-/// The result of one attempt, to be written.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct AttemptUpdate {
-    pub(super) key: AttemptKey,
-    pub(super) change: StreamChange,
-}
-
-/// What a result does to its stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum StreamChange {
-    /// It goes on to that sequence.
-    GoOn { next: i64 },
-    /// It goes on to the next, and this one is put aside.
-    Parked,
-    /// The same again then.
-    Retry { at: Timestamp },
-    /// The same again then, and this try does not count.
-    Held { at: Timestamp },
-}
 
 /// A try for the history.
 #[derive(Debug, Clone)]
@@ -154,25 +131,6 @@ pub(super) fn one_by_one(
     Ok(Finished { handed, matched, left: Vec::new() })
 }
 
-impl AttemptUpdate {
-    /// Where it goes on.
-    fn next(&self) -> Option<i64> {
-        match self.change {
-            StreamChange::GoOn { next } => Some(next),
-            StreamChange::Parked => Some(self.key.1 + 1),
-            StreamChange::Retry { .. } | StreamChange::Held { .. } => None,
-        }
-    }
-
-    /// When the same is due again.
-    fn again_at(&self) -> Option<Instant> {
-        match self.change {
-            StreamChange::Retry { at } | StreamChange::Held { at } => Some(Instant(at)),
-            StreamChange::GoOn { .. } | StreamChange::Parked => None,
-        }
-    }
-}
-
 impl Record {
     /// What no other try has.
     fn key(&self) -> (EndpointId, EventId, i32, Timestamp) {
@@ -207,10 +165,11 @@ impl Work for Finishing {
 }
 
 impl Batchable for Finishing {
+    const THREAD: &'static str = "dropin-store-fin";
     const SETTINGS: &'static str = ASYNC_COMMIT;
 
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Finished>>, Fault> {
-        super::each_by_itself(connection, all, Self::write_batched)
+        each_by_itself(connection, all, Self::write_batched)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The queue of notifications. A stream is one small row; its `due_at` is readiness, lease and retry time in one.
 
+mod attempt;
 mod claim;
 mod delivery;
 mod endpoint_status;
@@ -11,23 +12,24 @@ mod overdue;
 mod parked;
 mod queue_stats;
 mod replayed;
+mod rows;
 mod stream;
 mod wanted;
 
 use async_trait::async_trait;
-use diesel::PgConnection;
 use dropin_kernel::{EndpointId, Timestamp};
 use dropin_ports::{AttemptResult, Claimed, Delivery, FinishedDeliveries, OutboxStore, StoreError};
 
 pub(crate) use claim::Claiming;
 use claim::Of;
 use delivery::Handed;
-use dropin_store_runtime::fault::Fault;
+use dropin_store_runtime::sql::listed;
 use dropin_store_runtime::worker_pool::TxOutcome;
 pub(crate) use enqueue::enqueue_events;
 use finish::Finished;
 pub(crate) use finish::Finishing;
-pub(crate) use stream::{NewStream, StreamColumns, StreamRow, lets_others_go};
+pub(crate) use rows::{NewStream, StreamColumns, StreamRow};
+pub(crate) use stream::lets_others_go;
 
 use crate::store::Store;
 
@@ -172,28 +174,4 @@ impl Store {
             log::warn!("stream {stream} of an endpoint that was removed is parked when its lease has ended: {error}");
         }
     }
-}
-
-/// Does all of it with a statement each, every one its own transaction. Those behind one that failed are left to be done alone.
-fn each_by_itself<W, T>(
-    connection: &mut PgConnection,
-    all: &[&W],
-    run: impl Fn(&W, &mut PgConnection) -> Result<T, Fault>,
-) -> Result<Vec<Option<T>>, Fault> {
-    let mut answers = Vec::with_capacity(all.len());
-    for one in all {
-        match run(one, connection) {
-            Ok(answer) => answers.push(Some(answer)),
-            // Nothing of any was changed.
-            Err(fault) if answers.is_empty() => return Err(fault),
-            Err(_told_alone) => break,
-        }
-    }
-    answers.resize_with(all.len(), || None);
-    Ok(answers)
-}
-
-/// Streams as the statements take a list of them.
-fn listed(streams: impl IntoIterator<Item = i64>) -> String {
-    streams.into_iter().map(|stream| stream.to_string()).collect::<Vec<_>>().join(",")
 }

@@ -8,7 +8,7 @@ use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
-use super::finish::{AttemptUpdate, StreamChange};
+use super::attempt::{AttemptUpdate, StreamChange};
 
 statement! {
     Overdue {

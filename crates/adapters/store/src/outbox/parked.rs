@@ -7,7 +7,7 @@ use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
 use dropin_store_runtime::{on_each, statement};
 
 use super::replayed;
-use super::stream::StreamRow;
+use super::rows::StreamRow;
 use crate::schema::{endpoint, outbox_event, outbox_stream};
 
 statement! {

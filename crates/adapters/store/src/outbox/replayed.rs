@@ -6,7 +6,7 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant};
 
-use super::stream::{NewStream, StreamRow};
+use super::rows::{NewStream, StreamRow};
 use crate::schema::{outbox_replay_rest, outbox_stream};
 
 impl NewStream {

@@ -6,11 +6,11 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
+use dropin_store_runtime::sql::listed;
 use dropin_store_runtime::{on_each, statement};
 
+use super::attempt::{AttemptUpdate, StreamChange};
 use super::delivery::Unwanted;
-use super::finish::{AttemptUpdate, StreamChange};
-use super::listed;
 
 /// Most events that one read looks at.
 const MAX_SCANNED_EVENTS: i64 = 4_096;

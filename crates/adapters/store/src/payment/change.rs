@@ -6,8 +6,7 @@ use diesel::PgConnection;
 use dropin_ports::{ChangeOrder, OrderChanged};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::wake;
-use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{Batchable, Enqueued, TxOutcome, Work};
 
 use super::settle_batch::{self, OrderStep};
 use super::{operation, order, refund};
@@ -50,10 +49,7 @@ fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<
         // All of it is written at once, so the operation tells of all: it was written by a statement whose answer got lost.
         return Ok(match &change.operation {
             Some(own) if operation::is_written(connection, own)? => {
-                if !change.events.is_empty() {
-                    wake::mark_enqueued();
-                }
-                TxOutcome::Commit(OrderChanged::Done)
+                TxOutcome::commit(OrderChanged::Done, Enqueued(!change.events.is_empty()))
             }
             _ => TxOutcome::Rollback(OrderChanged::Stale),
         });
@@ -78,8 +74,8 @@ fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<
         }
     }
     audit_log::append_with_history(connection, &change.history, change.audit.as_ref())?;
-    outbox::enqueue_events(connection, &change.events)?;
-    Ok(TxOutcome::Commit(OrderChanged::Done))
+    let enqueued = outbox::enqueue_events(connection, &change.events)?;
+    Ok(TxOutcome::commit(OrderChanged::Done, enqueued))
 }
 
 impl Work for Changing {
@@ -92,6 +88,12 @@ impl Work for Changing {
 }
 
 impl Batchable for Changing {
+    const THREAD: &'static str = "dropin-store-chg";
+
+    fn has_enqueued(&self, answer: &OrderChanged) -> Enqueued {
+        Enqueued(*answer == OrderChanged::Done && !self.0.events.is_empty())
+    }
+
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<OrderChanged>>, Fault> {
         let (mut orders, mut keys) = (HashSet::new(), HashSet::new());
         let mut steps: Vec<_> = all.iter().enumerate().filter_map(|(index, one)| one.batched(index)).collect();

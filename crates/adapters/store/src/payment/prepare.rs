@@ -1,16 +1,11 @@
 //! What is written before a processor is asked to authorize.
 
-use std::collections::HashSet;
-
-use diesel::PgConnection;
-use dropin_order::{OpKind, Order, OrderParts};
 use dropin_ports::{AuthorizationPrepared, ContractUse, PrepareAuthorization};
-use dropin_session::SessionStateKind;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{TxOutcome, Work};
 
-use super::{despite_contention, operation, order, prepare_batch};
+use super::{operation, order};
 use crate::session::{Reference, apply_state, take_checkout_reference};
 use crate::{audit_log, contract, idempotency, stash};
 
@@ -19,94 +14,6 @@ const OPEN_TRANSFER: &str = "purchase_order_open_transfer_key";
 
 /// An authorization to be prepared.
 pub(crate) struct Preparation(pub(crate) PrepareAuthorization);
-
-/// One that the batched statement can prepare: it begins the payment of a Session, or a server-to-server checkout, with a contract or without.
-#[derive(Clone, Copy)]
-pub(crate) struct EligiblePreparation<'a> {
-    /// Its index in the batch.
-    pub(crate) batch_index: usize,
-    pub(crate) prepare: &'a PrepareAuthorization,
-}
-
-impl Preparation {
-    fn batch_eligible(&self, batch_index: usize) -> Option<EligiblePreparation<'_>> {
-        // All fields are named, so that a new one is thought of here.
-        let PrepareAuthorization {
-            session,
-            order,
-            checkout,
-            contract,
-            operation,
-            stash,
-            now: _,
-            history: _,
-            key_use,
-            audit: _,
-        } = &self.0;
-        let pays = match session {
-            Some(change) => {
-                change.next.revision == change.expected.next()
-                    && change.next.state.kind() == SessionStateKind::Processing
-                    && change.next.state.order() == Some(order.id)
-                    && change.next.merchant_id == order.merchant_id
-                    && order.session_id == Some(change.next.id)
-                    && order.attempt_id == change.next.state.attempt()
-            }
-            None => order.session_id.is_none() && order.attempt_id.is_none(),
-        };
-        let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id;
-        let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id)
-            && key_use.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
-        let stored = checkout.as_ref().is_none_or(order::is_json);
-        let agreed = contract.as_ref().is_none_or(|using| contract::check_use(using, order).is_ok());
-        let eligible = pays && asks && own && stored && agreed && is_fresh(order);
-        eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0 })
-    }
-}
-
-/// Whether nothing has become of it yet: what the shared statement leaves out is what a new Order does not have.
-fn is_fresh(order: &Order) -> bool {
-    // All fields are named, so that a new one is thought of here and in the statement.
-    let OrderParts {
-        id: _,
-        merchant_id: _,
-        session_id: _,
-        attempt_id: _,
-        merchant_reference: _,
-        revision: _,
-        state: _,
-        under_review: _,
-        shown: _,
-        total: _,
-        amounts,
-        auto_capture: _,
-        payment_method: _,
-        created_at: _,
-        updated_at: _,
-        expires_at: _,
-        page: _,
-        bank_details,
-        voiding,
-        capture_promised,
-        return_url: _,
-        failure,
-        transfer_reference: _,
-        transfer_page: _,
-        contract_id: _,
-        card: _,
-        last_four: _,
-    } = &**order;
-    let moved = [
-        amounts.total_authorized(),
-        amounts.captured(),
-        amounts.capture_pending(),
-        amounts.refunded(),
-        amounts.refund_pending(),
-    ];
-    moved.iter().all(|amount| amount.is_zero())
-        && bank_details.is_none()
-        && (voiding.is_none() && capture_promised.is_none() && failure.is_none())
-}
 
 /// Takes the reference of a checkout; what came of the whole when it is taken already.
 fn take_reference(
@@ -209,32 +116,5 @@ impl Work for Preparation {
     /// asked learns that the outcome is unknown, and the settler finds that nothing was ever asked.
     fn run(&self, connection: &mut AnyConnection) -> Result<TxOutcome<AuthorizationPrepared>, Fault> {
         prepare(connection, &self.0)
-    }
-}
-
-impl Batchable for Preparation {
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
-        let (mut sessions, mut contracts, mut entries) = (HashSet::new(), HashSet::new(), HashSet::new());
-        let (mut keys, mut transfers) = (HashSet::new(), HashSet::new());
-        let mut eligible: Vec<_> =
-            all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
-        // Of several for the same Session, contract, stash entry, key or transfer, the first stays in the batch; the others run alone and find that they are too late.
-        eligible.retain(|one| {
-            let PrepareAuthorization { session, order, contract, stash, key_use, .. } = one.prepare;
-            let entry = stash.as_ref().map(|used| &used.key);
-            let entry = entry.map(|key| (key.merchant_id, &key.stash_id, &key.fingerprint));
-            let key = key_use.as_ref().map(|used| (used.key.merchant_id, used.key.digest));
-            session.as_ref().is_none_or(|change| sessions.insert(change.next.id))
-                && contract.as_ref().is_none_or(|using| contracts.insert(using.contract().id))
-                && entry.is_none_or(|entry| entries.insert(entry))
-                && key.is_none_or(|key| keys.insert(key))
-                && order.transfer_reference.as_ref().is_none_or(|text| transfers.insert((order.merchant_id, text)))
-        });
-        if eligible.is_empty() {
-            return Ok(all.iter().map(|_| None).collect());
-        }
-        let has_contract = |one: &EligiblePreparation<'_>| one.prepare.contract.is_some();
-        let mut prepared = despite_contention(eligible, has_contract, |all| prepare_batch::prepare(connection, all))?;
-        Ok((0..all.len()).map(|batch_index| prepared.remove(&batch_index).map(AuthorizationPrepared::Done)).collect())
     }
 }

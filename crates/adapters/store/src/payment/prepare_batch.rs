@@ -1,19 +1,114 @@
-use std::collections::BTreeMap;
+//! Authorizations prepared with one statement.
+
+use std::collections::{BTreeMap, HashSet};
 
 use diesel::sql_types::{BigInt, Binary, Bool, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
-use dropin_ports::{ContractUse, PrepareAuthorization, SealedCard};
+use dropin_order::{OpKind, Order, OrderParts};
+use dropin_ports::{AuthorizationPrepared, ContractUse, PrepareAuthorization, SealedCard};
+use dropin_session::SessionStateKind;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::Batchable;
 use dropin_store_runtime::{rows, statement_about};
 
+use super::contention::despite_contention;
 use super::operation_batch::{NewOperations, new_operation};
-use super::prepare::EligiblePreparation;
+use super::order;
+use super::prepare::Preparation;
 use crate::audit_log::{AuditEntries, audit_row};
-use crate::contract::{ContractRows, contract_row};
+use crate::contract::{ContractRows, check_use, contract_row};
 use crate::history::{Steps, step};
 use crate::rows::StateColumns;
+
+/// One that the batched statement can prepare: it begins the payment of a Session, or a server-to-server checkout, with a contract or without.
+#[derive(Clone, Copy)]
+struct EligiblePreparation<'a> {
+    /// Its index in the batch.
+    batch_index: usize,
+    prepare: &'a PrepareAuthorization,
+}
+
+impl Preparation {
+    fn batch_eligible(&self, batch_index: usize) -> Option<EligiblePreparation<'_>> {
+        // All fields are named, so that a new one is thought of here.
+        let PrepareAuthorization {
+            session,
+            order,
+            checkout,
+            contract,
+            operation,
+            stash,
+            now: _,
+            history: _,
+            key_use,
+            audit: _,
+        } = &self.0;
+        let pays = match session {
+            Some(change) => {
+                change.next.revision == change.expected.next()
+                    && change.next.state.kind() == SessionStateKind::Processing
+                    && change.next.state.order() == Some(order.id)
+                    && change.next.merchant_id == order.merchant_id
+                    && order.session_id == Some(change.next.id)
+                    && order.attempt_id == change.next.state.attempt()
+            }
+            None => order.session_id.is_none() && order.attempt_id.is_none(),
+        };
+        let asks = operation.kind == OpKind::Authorize && operation.order_id == order.id;
+        let own = stash.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id)
+            && key_use.as_ref().is_none_or(|used| used.key.merchant_id == order.merchant_id);
+        let stored = checkout.as_ref().is_none_or(order::is_json);
+        let agreed = contract.as_ref().is_none_or(|using| check_use(using, order).is_ok());
+        let eligible = pays && asks && own && stored && agreed && is_fresh(order);
+        eligible.then_some(EligiblePreparation { batch_index, prepare: &self.0 })
+    }
+}
+
+/// Whether nothing has become of it yet: what the shared statement leaves out is what a new Order does not have.
+fn is_fresh(order: &Order) -> bool {
+    // All fields are named, so that a new one is thought of here and in the statement.
+    let OrderParts {
+        id: _,
+        merchant_id: _,
+        session_id: _,
+        attempt_id: _,
+        merchant_reference: _,
+        revision: _,
+        state: _,
+        under_review: _,
+        shown: _,
+        total: _,
+        amounts,
+        auto_capture: _,
+        payment_method: _,
+        created_at: _,
+        updated_at: _,
+        expires_at: _,
+        page: _,
+        bank_details,
+        voiding,
+        capture_promised,
+        return_url: _,
+        failure,
+        transfer_reference: _,
+        transfer_page: _,
+        contract_id: _,
+        card: _,
+        last_four: _,
+    } = &**order;
+    let moved = [
+        amounts.total_authorized(),
+        amounts.captured(),
+        amounts.capture_pending(),
+        amounts.refunded(),
+        amounts.refund_pending(),
+    ];
+    moved.iter().all(|amount| amount.is_zero())
+        && bank_details.is_none()
+        && (voiding.is_none() && capture_promised.is_none() && failure.is_none())
+}
 
 rows! {
     /// An Order that is begun, the Session that it pays or what the checkout said, its contract, the key of the request, and the stash entry that it
@@ -80,7 +175,7 @@ statement_about! {
 ///
 /// # Errors
 /// Nothing was written, unless the connection is lost.
-pub(crate) fn prepare(
+fn prepare(
     connection: &mut PgConnection,
     mut all: Vec<EligiblePreparation<'_>>,
 ) -> Result<BTreeMap<usize, Option<SealedCard>>, Fault> {
@@ -164,5 +259,34 @@ fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
         scheme: stash.as_ref().and_then(|used| used.summary.kind.method_id()),
         usable: stash.as_ref().map(|used| used.summary.usable),
         now: Instant(*now),
+    }
+}
+
+impl Batchable for Preparation {
+    const THREAD: &'static str = "dropin-store-pre";
+
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
+        let (mut sessions, mut contracts, mut entries) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let (mut keys, mut transfers) = (HashSet::new(), HashSet::new());
+        let mut eligible: Vec<_> =
+            all.iter().enumerate().filter_map(|(index, one)| one.batch_eligible(index)).collect();
+        // Of several for the same Session, contract, stash entry, key or transfer, the first stays in the batch; the others run alone and find that they are too late.
+        eligible.retain(|one| {
+            let PrepareAuthorization { session, order, contract, stash, key_use, .. } = one.prepare;
+            let entry = stash.as_ref().map(|used| &used.key);
+            let entry = entry.map(|key| (key.merchant_id, &key.stash_id, &key.fingerprint));
+            let key = key_use.as_ref().map(|used| (used.key.merchant_id, used.key.digest));
+            session.as_ref().is_none_or(|change| sessions.insert(change.next.id))
+                && contract.as_ref().is_none_or(|using| contracts.insert(using.contract().id))
+                && entry.is_none_or(|entry| entries.insert(entry))
+                && key.is_none_or(|key| keys.insert(key))
+                && order.transfer_reference.as_ref().is_none_or(|text| transfers.insert((order.merchant_id, text)))
+        });
+        if eligible.is_empty() {
+            return Ok(all.iter().map(|_| None).collect());
+        }
+        let has_contract = |one: &EligiblePreparation<'_>| one.prepare.contract.is_some();
+        let mut prepared = despite_contention(eligible, has_contract, |all| prepare(connection, all))?;
+        Ok((0..all.len()).map(|batch_index| prepared.remove(&batch_index).map(AuthorizationPrepared::Done)).collect())
     }
 }

@@ -3,15 +3,14 @@
 use std::collections::HashSet;
 
 use diesel::PgConnection;
-use dropin_kernel::OpId;
-use dropin_order::Channel;
 use dropin_ports::{Settled, Settlement};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{Batchable, Enqueued, TxOutcome, Work};
 
-use super::settle_batch::{self, OrderStep};
-use super::{despite_contention, operation, order, refund};
+use super::contention::despite_contention;
+use super::settle_batch::{self, OrderStep, next_awaited};
+use super::{operation, order, refund};
 use crate::session::apply_state;
 use crate::{audit_log, contract, idempotency, ledger, outbox};
 
@@ -82,18 +81,12 @@ fn settle(connection: &mut AnyConnection, settlement: &Settlement) -> Result<TxO
     }
     ledger::post(connection, &settlement.ledger)?;
     audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
-    outbox::enqueue_events(connection, &settlement.events)?;
+    let enqueued = outbox::enqueue_events(connection, &settlement.events)?;
     match next_awaited(settlement) {
         Some(next) => idempotency::pass_key_on(connection, settlement.operation, next)?,
         None => idempotency::complete(connection, settlement.operation, settlement.answer.as_ref())?,
     }
-    Ok(TxOutcome::Commit(Settled::Done))
-}
-
-/// The operation that follows, where whoever asked for this one with a key gets its answer.
-pub(crate) fn next_awaited(settlement: &Settlement) -> Option<OpId> {
-    let next = settlement.follow_up.as_ref().filter(|next| next.channel != Channel::Nobody)?;
-    settlement.answer.is_none().then_some(next.id)
+    Ok(TxOutcome::commit(Settled::Done, enqueued))
 }
 
 /// Writes that a refund that had succeeded failed after all.
@@ -116,8 +109,8 @@ pub(super) fn take_back_refund(
     }
     ledger::post(connection, &settlement.ledger)?;
     audit_log::append_with_history(connection, &settlement.history, settlement.audit.as_ref())?;
-    outbox::enqueue_events(connection, &settlement.events)?;
-    Ok(TxOutcome::Commit(Settled::Done))
+    let enqueued = outbox::enqueue_events(connection, &settlement.events)?;
+    Ok(TxOutcome::commit(Settled::Done, enqueued))
 }
 
 impl Work for Settling {
@@ -130,6 +123,12 @@ impl Work for Settling {
 }
 
 impl Batchable for Settling {
+    const THREAD: &'static str = "dropin-store-set";
+
+    fn has_enqueued(&self, answer: &Settled) -> Enqueued {
+        Enqueued(*answer == Settled::Done && !self.0.events.is_empty())
+    }
+
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Settled>>, Fault> {
         let (mut orders, mut contracts) = (HashSet::new(), HashSet::new());
         let mut steps: Vec<_> = all.iter().enumerate().filter_map(|(index, one)| one.batched(index)).collect();

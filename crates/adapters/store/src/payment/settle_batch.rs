@@ -3,19 +3,17 @@ use std::collections::BTreeSet;
 use diesel::sql_types::{BigInt, Binary, Bool, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
 use dropin_card::CardHash;
-use dropin_kernel::{Change, MerchantId};
+use dropin_kernel::{Change, MerchantId, OpId};
 use dropin_money::Amount;
-use dropin_order::{FailureReason, Operation, Order, Refund, VoidCause};
+use dropin_order::{Channel, FailureReason, Operation, Order, Refund, VoidCause};
 use dropin_ports::{ContractSettlement, KeyUse, NewAuditEntry, NewEvent, NewHistoryEntry, Settlement};
 use dropin_session::Session;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
-use dropin_store_runtime::wake;
 use dropin_store_runtime::{rows, statement_about};
 
 use super::operation_batch::{NewOperations, new_operation};
 use super::refund::{NewRefunds, new_refund};
-use super::settle::next_awaited;
 use crate::audit_log::{AuditEntries, audit_row};
 use crate::contract;
 use crate::contract::{ContractRows, CredentialRows, TryRows, contract_row, credential_row, try_row};
@@ -207,9 +205,6 @@ pub(super) fn settle(connection: &mut PgConnection, mut all: Vec<OrderStep<'_>>)
     })?;
     let numbers: BTreeSet<i64> = written.into_iter().collect();
     let done = || numbered().filter(|(number, _)| numbers.contains(number)).map(|(_, one)| one);
-    if done().any(|one| !one.events.is_empty()) {
-        wake::mark_enqueued();
-    }
     Ok(done().map(|one| one.batch_index).collect())
 }
 
@@ -295,4 +290,10 @@ fn event(number: i64, ordinal: i64, event: &NewEvent) -> Event<'_> {
         body: &event.body,
         happened_at: Instant(event.at),
     }
+}
+
+/// The operation that follows, where whoever asked for this one with a key gets its answer.
+pub(super) fn next_awaited(settlement: &Settlement) -> Option<OpId> {
+    let next = settlement.follow_up.as_ref().filter(|next| next.channel != Channel::Nobody)?;
+    settlement.answer.is_none().then_some(next.id)
 }

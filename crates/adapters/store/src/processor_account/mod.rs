@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
@@ -97,21 +95,6 @@ fn uses(connection: &mut AnyConnection, row: &AccountRow) -> Result<ProcessorAcc
 fn find(connection: &mut AnyConnection, processor: &str) -> Result<Option<AccountRow>, Fault> {
     let named = processor_account::table.filter(processor_account::processor.eq(processor));
     named.select(AccountRow::as_select()).first(connection).optional().in_table(TABLE)
-}
-
-/// Whether payments of the merchant may begin at each of these accounts.
-pub(crate) fn may_begin(
-    connection: &mut AnyConnection,
-    merchant: Id,
-    accounts: &BTreeSet<&ProcessorId>,
-) -> Result<bool, Fault> {
-    let names = accounts.iter().map(|id| id.as_str());
-    let there = processor_account::table
-        .filter(processor_account::merchant_id.eq(merchant))
-        .filter(processor_account::processor.eq_any(names))
-        .filter(processor_account::removed_at.is_null());
-    let found: Vec<String> = there.select(processor_account::processor).load(connection).in_table(TABLE)?;
-    Ok(accounts.iter().all(|id| found.iter().any(|name| name == id.as_str())))
 }
 
 fn remove(

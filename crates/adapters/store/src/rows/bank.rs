@@ -5,7 +5,7 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::JsonDocument;
 use serde::{Deserialize, Serialize};
 
-use super::{read_document, write_document};
+use super::values::{read_document, write_document};
 
 /// The members of [`BankDetails`] by their stored names.
 #[derive(Serialize, Deserialize)]

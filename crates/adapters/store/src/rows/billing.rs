@@ -8,7 +8,7 @@ use dropin_validation::{
 use serde::{Deserialize, Serialize};
 use time::Date;
 
-use super::{missing, read_document, text, write_document};
+use super::values::{missing, read_document, text, write_document};
 use crate::schema::billing_profile;
 
 const TABLE: &str = "billing_profile";

@@ -11,7 +11,7 @@ use dropin_store_runtime::sql::JsonDocument;
 use dropin_validation::Country;
 use serde::{Deserialize, Serialize};
 
-use super::{currency, read_document, write_document};
+use super::values::{currency, read_document, write_document};
 
 const TABLE: &str = "merchant";
 

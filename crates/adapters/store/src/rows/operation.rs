@@ -4,7 +4,7 @@ use dropin_order::{Channel, OpKind, OpState, Operation, ProcessorReference};
 use dropin_store_runtime::fault::{Fault, corrupt};
 use dropin_store_runtime::sql::{Id, Instant};
 
-use super::{amount, currency, missing};
+use super::values::{amount, currency, missing};
 use crate::schema::processor_op;
 
 const TABLE: &str = "processor_op";

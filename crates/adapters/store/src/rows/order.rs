@@ -6,7 +6,8 @@ use dropin_order::{Amounts, FailureReason, Order, OrderParts, OrderState, VoidCa
 use dropin_store_runtime::fault::{Fault, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument};
 
-use super::{amount, bank, card_hash, currency, missing};
+use super::bank;
+use super::values::{amount, card_hash, currency, missing};
 use crate::schema::purchase_order;
 
 const TABLE: &str = "purchase_order";

@@ -18,7 +18,7 @@ use time::Date;
 use time::format_description::well_known::Iso8601;
 use uuid::Uuid;
 
-use super::{amount, currency, missing, read_document, write_document};
+use super::values::{amount, currency, missing, read_document, write_document};
 use crate::schema::{merchant_rates, rate_feed, rate_offer, rate_offer_set};
 
 fn read_rate(table: &'static str, stored: &str) -> Result<Rate, Fault> {

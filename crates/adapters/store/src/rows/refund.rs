@@ -5,7 +5,7 @@ use dropin_order::{Refund, RefundState};
 use dropin_store_runtime::fault::{Fault, corrupt};
 use dropin_store_runtime::sql::{Id, Instant};
 
-use super::{amount, currency, missing};
+use super::values::{amount, currency, missing};
 use crate::schema::refund;
 
 const TABLE: &str = "refund";

@@ -5,8 +5,9 @@ use dropin_session::{Attempts, FailedAttempt, MAX_ATTEMPTS, Session, SessionPart
 use dropin_store_runtime::fault::{Fault, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument};
 
+use super::billing::ProfileRow;
 use super::terms::TermsDocument;
-use super::{ProfileRow, currency, missing, read_document, write_document};
+use super::values::{currency, missing, read_document, write_document};
 use crate::schema::session;
 
 const TABLE: &str = "session";

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::billing::RecipientDocument;
 use super::rates::RateDocument;
-use super::{amount, missing, text};
+use super::values::{amount, missing, text};
 
 const TABLE: &str = "session";
 

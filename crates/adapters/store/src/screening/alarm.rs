@@ -3,6 +3,7 @@ use dropin_ports::{ALARM_LASTS, NewEvent};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::Enqueued;
 use dropin_store_runtime::{on_each, statement};
 
 use crate::outbox::enqueue_events;
@@ -23,17 +24,16 @@ statement! {
 }
 
 /// Notes that an alarm was seen, and enqueues `event` where it was raised by that. Of programs that see it at once one raises it.
-pub(super) fn note(connection: &mut AnyConnection, event: &NewEvent) -> Result<bool, Fault> {
+pub(super) fn note(connection: &mut AnyConnection, event: &NewEvent) -> Result<Enqueued, Fault> {
     let (merchant, at) = (Id(event.merchant_id.uuid()), Instant(event.at));
     let lasting_since = Instant(event.at.minus(ALARM_LASTS));
     let again = SeeAgain { at, merchant, lasting_since };
     if on_each!(connection, inner => again.execute(inner)).in_table("screening_alarm")? != 0 {
-        return Ok(false);
+        return Ok(Enqueued(false));
     }
     let raise = Raise { merchant, at, lasting_since };
     if on_each!(connection, inner => raise.execute(inner)).in_table("screening_alarm")? == 0 {
-        return Ok(false);
+        return Ok(Enqueued(false));
     }
-    enqueue_events(connection, std::slice::from_ref(event))?;
-    Ok(true)
+    enqueue_events(connection, std::slice::from_ref(event))
 }

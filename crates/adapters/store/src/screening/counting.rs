@@ -68,6 +68,9 @@ impl Counting {
 }
 
 impl Batchable for Counting {
+    /// Two would count for one merchant at once, and one of them in vain. A payment waits for a count for a moment and no longer.
+    const THREADS: usize = 1;
+    const THREAD: &'static str = "dropin-store-cnt";
     /// A crash of the server may lose counts and what was allowed; see [`Changes::is_durable`].
     const SETTINGS: &'static str = ASYNC_COMMIT_SHORT_WAITS;
 

@@ -63,7 +63,11 @@ impl ScreeningStore for Store {
     }
 
     async fn note_alarm(&self, event: NewEvent) -> Result<bool, StoreError> {
-        self.write(move |connection| alarm::note(connection, &event).map(TxOutcome::Commit)).await
+        let note = move |connection: &mut _| {
+            let raised = alarm::note(connection, &event)?;
+            Ok(TxOutcome::commit(raised.0, raised))
+        };
+        self.write(note).await
     }
 
     async fn put_screening(

@@ -1,14 +1,15 @@
 //! A new Session with all that is written at once with it: its MerchantReference, its billing profile, its first history row and the answer
 //! to a request that carried a key.
 
-use diesel::{PgConnection, RunQueryDsl};
+use diesel::RunQueryDsl;
 use dropin_ports::{Inserted, NewSession};
 use dropin_session::{BillingChoice, SessionState};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{TxOutcome, Work};
 
-use super::{Reference, create_batch, create_sqlite, take_reference};
+use super::create_sqlite;
+use super::reference::{Reference, take_reference};
 use crate::rows::{ProfileRow, SessionRow};
 use crate::schema::{billing_profile, session};
 use crate::{history, idempotency};
@@ -71,16 +72,11 @@ impl Work for Creation {
                 }
                 diesel::insert_into(session::table).values(&self.session).execute(connection)?;
             }
-            AnyConnection::Sqlite(connection) => create_sqlite::insert(connection, self)?,
+            AnyConnection::Sqlite(connection) => {
+                create_sqlite::insert(connection, &self.session, self.profile.as_ref())?
+            }
         }
         history::append(connection, &self.new.history)?;
         Ok(TxOutcome::Commit(Inserted::Done))
-    }
-}
-
-impl Batchable for Creation {
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Inserted>>, Fault> {
-        let written = create_batch::insert(connection, all)?;
-        Ok(all.iter().map(|one| written.contains(&one.session.id).then_some(Inserted::Done)).collect())
     }
 }

@@ -1,12 +1,16 @@
+//! Sessions created with one statement.
+
 use std::collections::BTreeSet;
 
 use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
+use dropin_ports::Inserted;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::Batchable;
 use dropin_store_runtime::{rows, statement_about};
 
-use super::Creation;
+use super::create::Creation;
 use crate::history;
 
 rows! {
@@ -53,7 +57,7 @@ statement_about! {
 ///
 /// # Errors
 /// Nothing was written, unless the connection is lost.
-pub(crate) fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result<BTreeSet<Id>, Fault> {
+fn insert(connection: &mut PgConnection, all: &[&Creation]) -> Result<BTreeSet<Id>, Fault> {
     let mut all: Vec<_> = all.iter().copied().filter(|one| one.is_batch_eligible()).collect();
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| (one.session.merchant_id, one.reference()));
@@ -99,5 +103,14 @@ fn input_row(one: &Creation) -> InputRow<'_> {
         body: kept.map(|kept| kept.answer.body.as_slice()),
         answered_at: kept.map(|kept| Instant(kept.key_use.at)),
         until: kept.map(|kept| Instant(kept.key_use.until)),
+    }
+}
+
+impl Batchable for Creation {
+    const THREAD: &'static str = "dropin-store-new";
+
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Inserted>>, Fault> {
+        let written = insert(connection, all)?;
+        Ok(all.iter().map(|one| written.contains(&one.session.id).then_some(Inserted::Done)).collect())
     }
 }

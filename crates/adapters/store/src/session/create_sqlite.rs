@@ -4,7 +4,7 @@ use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
 use dropin_store_runtime::statement;
 
-use super::Creation;
+use crate::rows::{ProfileRow, SessionRow};
 
 statement! {
     InsertProfile<'a> {
@@ -43,8 +43,12 @@ statement! {
 }
 
 /// Inserts a Session and the billing profile that came with it.
-pub(crate) fn insert(connection: &mut SqliteConnection, new: &Creation) -> Result<(), Fault> {
-    if let Some(profile) = &new.profile {
+pub(super) fn insert(
+    connection: &mut SqliteConnection,
+    row: &SessionRow,
+    profile: Option<&ProfileRow>,
+) -> Result<(), Fault> {
+    if let Some(profile) = profile {
         let insert = InsertProfile {
             id: profile.id,
             merchant: profile.merchant_id,
@@ -54,7 +58,6 @@ pub(crate) fn insert(connection: &mut SqliteConnection, new: &Creation) -> Resul
         };
         insert.execute(connection)?;
     }
-    let row = &new.session;
     let insert = InsertSession {
         id: row.id,
         merchant: row.merchant_id,

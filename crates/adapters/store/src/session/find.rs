@@ -7,7 +7,7 @@ use dropin_ports::SessionWithOrder;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, SqlId};
-use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{Batchable, Kind, TxOutcome, Work};
 use dropin_store_runtime::{on_each, statement};
 
 use crate::columns::ColumnsOf;
@@ -51,6 +51,9 @@ impl Work for Search {
 }
 
 impl Batchable for Search {
+    const KIND: Kind = Kind::Read;
+    const THREAD: &'static str = "dropin-store-get";
+
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
         let found = find_batch(connection, all)?;
         let answer = |search: &Self| {

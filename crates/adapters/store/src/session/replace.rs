@@ -8,9 +8,10 @@ use dropin_session::{BillingChoice, Session, SessionStateKind};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::Id;
-use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{TxOutcome, Work};
 
-use super::{Reference, check_revision, lock, replace_batch, take_reference};
+use super::reference::{Reference, take_reference};
+use super::state::{check_revision, lock};
 use crate::rows::{ProfileRow, TermsChange};
 use crate::schema::{billing_profile, session};
 use crate::{history, idempotency};
@@ -114,12 +115,5 @@ impl Work for Replacement {
         }
         history::append(connection, &self.replace.history)?;
         Ok(TxOutcome::Commit(Replaced::Done))
-    }
-}
-
-impl Batchable for Replacement {
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Replaced>>, Fault> {
-        let written = replace_batch::replace(connection, all)?;
-        Ok((0..all.len()).map(|batch_index| written.contains(&batch_index).then_some(Replaced::Done)).collect())
     }
 }

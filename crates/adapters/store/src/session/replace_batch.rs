@@ -1,13 +1,17 @@
+//! Sessions replaced with one statement.
+
 use std::collections::BTreeSet;
 
 use diesel::sql_types::{BigInt, Binary, Integer, Nullable, Text};
 use diesel::{PgConnection, RunQueryDsl};
+use dropin_ports::Replaced;
 use dropin_session::SessionStateKind;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::Batchable;
 use dropin_store_runtime::{rows, statement_about};
 
-use super::Replacement;
+use super::replace::Replacement;
 use crate::history::{Steps, step};
 
 rows! {
@@ -51,7 +55,7 @@ statement_about! {
 ///
 /// # Errors
 /// Nothing was written, unless the connection is lost.
-pub(crate) fn replace(connection: &mut PgConnection, all: &[&Replacement]) -> Result<BTreeSet<usize>, Fault> {
+fn replace(connection: &mut PgConnection, all: &[&Replacement]) -> Result<BTreeSet<usize>, Fault> {
     let mut all: Vec<_> = (0..).zip(all.iter().copied()).filter(|(_, one)| one.is_batch_eligible()).collect();
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_by_key(|(_, one)| one.next().id);
@@ -100,5 +104,14 @@ fn input_row(number: i64, one: &Replacement) -> InputRow<'_> {
         body: answer.map(|answer| answer.body.as_slice()),
         answered_at: key_use.map(|key_use| Instant(key_use.at)),
         until: key_use.map(|key_use| Instant(key_use.until)),
+    }
+}
+
+impl Batchable for Replacement {
+    const THREAD: &'static str = "dropin-store-rep";
+
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Replaced>>, Fault> {
+        let written = replace(connection, all)?;
+        Ok((0..all.len()).map(|batch_index| written.contains(&batch_index).then_some(Replaced::Done)).collect())
     }
 }

@@ -11,7 +11,7 @@ use dropin_ports::{
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
-use dropin_store_runtime::worker_pool::{Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{Batchable, Kind, TxOutcome, Work};
 use dropin_store_runtime::{on_each, rows, statement, statement_about};
 
 use crate::schema::stash;
@@ -104,6 +104,8 @@ impl Work for Put {
 }
 
 impl Batchable for Put {
+    const THREAD: &'static str = "dropin-store-put";
+
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<()>>, Fault> {
         let key = |at: usize| (all[at].0.key.merchant_id, &all[at].0.key.stash_id, &all[at].0.key.fingerprint);
         let mut indexes: Vec<_> = (0..all.len()).collect();
@@ -187,6 +189,9 @@ impl Work for Peek {
 }
 
 impl Batchable for Peek {
+    const KIND: Kind = Kind::Read;
+    const THREAD: &'static str = "dropin-store-see";
+
     fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
         let peek = PeekSome { lookups: (0..).zip(all).map(|(number, one)| one.lookup(number)).collect() };
         let found: Vec<(i64, Option<String>, bool, String)> = peek.load(connection).in_table("stash")?;
