@@ -1,5 +1,6 @@
 //! `cargo xtask layers`: the architecture as a test. Compares every package with `layers.toml`.
 
+mod circles;
 pub(crate) mod graph;
 mod names;
 mod packages;
@@ -20,6 +21,15 @@ pub(crate) fn check() -> Outcome<()> {
     for (package, closure) in packages.iter().zip(&closures) {
         violations.extend(rules::check_closure(&table, &packages, package, closure));
         violations.extend(packages::check_package(&root, package)?);
+        if table.no_circles.contains(&package.name) {
+            let circles = circles::find_circles(&root.join(&package.folder).join("src"))?;
+            violations.extend(circles.iter().map(|way| {
+                format!(
+                    "{}: files import each other in a circle ({way}): move what the lower one takes below both",
+                    package.name
+                )
+            }));
+        }
         violations.extend(test_modules::check_test_modules(&root.join(&package.folder).join("tests"))?);
     }
     violations.extend(rules::check_owners(&table, &packages));

@@ -22,6 +22,9 @@ pub(crate) struct Table {
     pub(crate) excused: Vec<Excused>,
     #[serde(default)]
     pub(crate) shared: Vec<SharedName>,
+    /// Packages whose files import each other in no circle.
+    #[serde(default)]
+    pub(crate) no_circles: Vec<String>,
 }
 
 /// Names of public items that several packages may have.
@@ -151,6 +154,9 @@ pub(crate) fn check_table(table: &Table, packages: &[Package], closures: &[Closu
     }
     for name in table.only.iter().flat_map(|rule| &rule.owners).filter(|name| !is_package(name)) {
         violations.push(format!("layers.toml: owner `{name}` is no package of the workspace"));
+    }
+    for name in table.no_circles.iter().filter(|name| !is_package(name)) {
+        violations.push(format!("layers.toml: `{name}`, without circles, is no package of the workspace"));
     }
     for excuse in &table.excused {
         for to in excuse.to.iter().filter(|to| !closures.iter().any(|closure| closure.has_edge(&excuse.from, to))) {
