@@ -292,10 +292,12 @@ mod tests {
         assert_eq!(check_table(&table(), &workspace(), &[used]), [""; 0]);
         let mut table = table();
         table.layer[0].sees.push("nobody".to_owned());
+        table.no_circles = vec!["order".to_owned(), "odrer".to_owned()];
         let unused = Closure::parse("0 order v1\n1 validator v1\n").unwrap();
         let violations = check_table(&table, &workspace(), &[unused]);
-        assert_eq!(violations.len(), 2, "{violations:?}");
-        assert!(violations[0].contains("`nobody`") && violations[1].contains("remove the excuse"), "{violations:?}");
+        assert_eq!(violations.len(), 3, "{violations:?}");
+        assert!(violations[0].contains("`nobody`") && violations[1].contains("`odrer`"), "{violations:?}");
+        assert!(violations[2].contains("remove the excuse"), "{violations:?}");
     }
 
     fn on(name: &str, feature: &str) -> (String, String) {
