@@ -1,6 +1,7 @@
 //! One source of truth: what the two catalogues say, against each other and against the domain.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::common::postgres::Database;
 use crate::common::{RawPostgres, RawSqlite, path, sqlite_url, statements};
@@ -33,8 +34,19 @@ fn to_migrate(url: &str) -> SqliteConnection {
     sqlite
 }
 
+/// Both schemas, for all tests that run at once: they only read.
+fn both() -> Arc<Both> {
+    static SHARED: Mutex<Weak<Both>> = Mutex::new(Weak::new());
+    let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    shared.upgrade().unwrap_or_else(|| {
+        let new = Arc::new(up_down_up());
+        *shared = Arc::downgrade(&new);
+        new
+    })
+}
+
 /// Both schemas, gone up, down and up again.
-fn both() -> Both {
+fn up_down_up() -> Both {
     let database = Database::create();
     let mut postgres = PgConnection::establish(&database.url()).unwrap();
     postgres.run_pending_migrations(POSTGRES).unwrap();

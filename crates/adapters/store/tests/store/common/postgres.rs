@@ -14,6 +14,7 @@ const NO_AUTOVACUUM: &str = "DO $$ DECLARE name TEXT; BEGIN \
 pub(crate) struct Database {
     server: String,
     name: String,
+    role: String,
 }
 
 impl Database {
@@ -22,19 +23,25 @@ impl Database {
         Self::create_from("template1")
     }
 
-    /// Creates one with the schema in it: a copy of the first that was brought up to date, which goes with the server.
+    /// Creates one with the schema in it: a copy of the first that was brought up to date, which goes with the server, as its role does.
     pub(crate) fn migrated() -> Self {
         static FIRST: OnceLock<String> = OnceLock::new();
-        Self::create_from(FIRST.get_or_init(|| {
+        let first = FIRST.get_or_init(|| {
             let first = ManuallyDrop::new(Self::create());
             let store = Store::open(StoreConfig::new(first.url(), Role::Tool)).unwrap();
             assert!(!store.migrate().unwrap().is_empty());
             store.close();
-            PgConnection::establish(&first.url()).unwrap().batch_execute(NO_AUTOVACUUM).unwrap();
+            let role = role_of(&first.name);
+            first.on_server(&format!("CREATE ROLE {role} LOGIN"));
+            let mut owner = PgConnection::establish(&first.url()).unwrap();
+            owner.batch_execute(NO_AUTOVACUUM).unwrap();
+            owner.batch_execute(&dropin_store::grants(&role, &first.name)).unwrap();
+            drop(owner);
             // A copy is refused while somebody is connected.
             first.cut_connections();
             first.name.clone()
-        }))
+        });
+        Self::create_from(first)
     }
 
     fn create_from(template: &str) -> Self {
@@ -42,7 +49,7 @@ impl Database {
             "DROPIN_TEST_POSTGRES must name a PostgreSQL database to work from: run `cargo xtask pg start` and paste the line it prints",
         );
         let name = format!("store_{}", dropin_store_contract::fresh().simple());
-        let database = Self { server, name };
+        let database = Self { server, name, role: role_of(template) };
         database.on_server(&format!("CREATE DATABASE {} TEMPLATE {template}", database.name));
         database
     }
@@ -56,6 +63,18 @@ impl Database {
     /// Its name.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// A role that may do in a migrated one what the programs need and nothing else.
+    pub(crate) fn role(&self) -> &str {
+        &self.role
+    }
+
+    /// Its address for [`Database::role`].
+    pub(crate) fn restricted_url(&self) -> String {
+        let (_, place) = self.server.split_once('@').expect("a URL with a user");
+        let (place, _) = place.rsplit_once('/').unwrap();
+        format!("postgres://{}@{place}/{}", self.role, self.name)
     }
 
     /// Runs a statement in the maintenance database.
@@ -87,45 +106,12 @@ impl Database {
     }
 }
 
+fn role_of(template: &str) -> String {
+    format!("role_{template}")
+}
+
 impl Drop for Database {
     fn drop(&mut self) {
         self.on_server(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
-    }
-}
-
-/// A role that may do what the programs need and nothing else, dropped with this; the database has to be dropped before.
-pub(crate) struct Restricted {
-    server: String,
-    url: String,
-    name: String,
-}
-
-impl Restricted {
-    pub(crate) fn create(database: &Database) -> Self {
-        let name = format!("role_{}", database.name());
-        database.on_server(&format!("CREATE ROLE {name} LOGIN"));
-        let mut owner = PgConnection::establish(&database.url()).unwrap();
-        owner.batch_execute(&dropin_store::grants(&name, database.name())).unwrap();
-        let (_, place) = database.server.split_once('@').expect("a URL with a user");
-        let (place, _) = place.rsplit_once('/').unwrap();
-        let url = format!("postgres://{name}@{place}/{}", database.name());
-        Self { server: database.server.clone(), url, name }
-    }
-
-    /// The database's address for it.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-}
-
-impl Drop for Restricted {
-    fn drop(&mut self) {
-        // Where the database is still there, the role has privileges in it and stays.
-        let mut connection = PgConnection::establish(&self.server).unwrap();
-        let _still_needed = connection.batch_execute(&format!("DROP ROLE IF EXISTS {}", self.name));
     }
 }

@@ -9,7 +9,7 @@ use dropin_store_contract::Raw;
 use super::migrated;
 use crate::common::RawPostgres;
 use crate::common::deployment;
-use crate::common::postgres::{Database, Restricted};
+use crate::common::postgres::Database;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_belongs_to_one_master_key_and_one_mode() {
@@ -34,18 +34,17 @@ async fn readiness_proves_that_a_write_works() {
 async fn a_missing_grant_is_named() {
     let (database, _owner) = migrated();
     let raw = RawPostgres::open(&database.url());
-    let role = Restricted::create(&database);
-    let mut config = StoreConfig::new(role.url(), Role::Service);
+    let mut config = StoreConfig::new(database.restricted_url(), Role::Service);
     config.write_check = Duration::ZERO;
     let store = Store::open(config).unwrap();
     assert_eq!(store.ready().await, Ok(()));
     assert_eq!(store.find_missing_grants().await, Ok(vec![]));
-    raw.execute(&format!("REVOKE INSERT ON session FROM {}", role.name())).unwrap();
+    raw.execute(&format!("REVOKE INSERT ON session FROM {}", database.role())).unwrap();
     assert_eq!(store.find_missing_grants().await, Ok(vec!["INSERT on session".to_owned()]));
     let told = store.check_all().await;
     let why = told.iter().find(|check| check.name == "grants").unwrap().result.clone().unwrap_err();
     assert!(why.contains("INSERT on session") && why.contains("dropin grants"), "{why}");
-    raw.execute(&format!("REVOKE UPDATE ON deployment FROM {}", role.name())).unwrap();
+    raw.execute(&format!("REVOKE UPDATE ON deployment FROM {}", database.role())).unwrap();
     assert_eq!(
         store.ready().await,
         Err(StoreError::Refused("permission denied for table deployment".to_owned())),
@@ -67,10 +66,9 @@ async fn migrating_is_advised_before_granting() {
 async fn a_role_without_the_schema_has_no_grants() {
     let (database, _owner) = migrated();
     let raw = RawPostgres::open(&database.url());
-    let role = Restricted::create(&database);
-    raw.execute(&format!("REVOKE USAGE ON SCHEMA public FROM {}", role.name())).unwrap();
+    raw.execute(&format!("REVOKE USAGE ON SCHEMA public FROM {}", database.role())).unwrap();
     raw.execute("REVOKE USAGE ON SCHEMA public FROM public").unwrap();
-    let store = Store::open(StoreConfig::new(role.url(), Role::Tool)).unwrap();
+    let store = Store::open(StoreConfig::new(database.restricted_url(), Role::Tool)).unwrap();
     let missing = store.find_missing_grants().await.unwrap();
     assert!(missing.contains(&"SELECT on session".to_owned()) && 36 < missing.len(), "{missing:?}");
 }

@@ -74,9 +74,10 @@ BEGIN
     JOIN pg_type AS t ON t.oid = a.atttypid
     WHERE i.indrelid = name::regclass AND i.indisunique AND t.typname IN ('uuid', 'text', 'int8', 'bytea')
         AND a.attname NOT IN ('merchant_id', 'sequence', 'state', 'owner_kind', 'fingerprint');
-    EXECUTE format('INSERT INTO %I OVERRIDING SYSTEM VALUE SELECT (jsonb_populate_record(NULL::%I, to_jsonb(one) || (SELECT jsonb_object_agg(key, value) '
-        'FROM jsonb_each(jsonb_build_object(%s)) WHERE to_jsonb(one) -> key <> ''null''))).* '
-        'FROM (SELECT * FROM %I LIMIT 1) AS one, generate_series(1, %s) AS n', name, name, own, name, copies);
+    -- A function in FROM runs once for each row; as (…).* it runs for each column.
+    EXECUTE format('INSERT INTO %I OVERRIDING SYSTEM VALUE SELECT made.* FROM (SELECT * FROM %I LIMIT 1) AS one, generate_series(1, %s) AS n, '
+        'jsonb_populate_record(NULL::%I, to_jsonb(one) || (SELECT jsonb_object_agg(key, value) '
+        'FROM jsonb_each(jsonb_build_object(%s)) WHERE to_jsonb(one) -> key <> ''null'')) AS made', name, name, copies, name, own);
 END $$";
 
 /// A generic plan, line by line.

@@ -18,7 +18,7 @@ mod wake;
 use std::time::{Duration, Instant};
 
 use crate::common::RawPostgres;
-use crate::common::postgres::{Database, Restricted};
+use crate::common::postgres::Database;
 use dropin_ports::{AccessStore, Inserted, MerchantInserted, SessionStore, StoreError, StoreHealth};
 use dropin_store::{OpenError, ReplaceError, Role, Store, StoreConfig};
 use dropin_store_contract::{Harness, Raw, fresh, insertable, new_merchant};
@@ -26,9 +26,8 @@ use dropin_store_contract::{Harness, Raw, fresh, insertable, new_merchant};
 /// All cases pass for a role that may do only what `dropin grants` grants.
 fn open() -> Harness {
     let database = Database::migrated();
-    let role = Restricted::create(&database);
-    let store = Store::open(StoreConfig::new(role.url(), Role::Service)).unwrap();
-    Harness::new(store, RawPostgres::open(&database.url()), (database, role))
+    let store = Store::open(StoreConfig::new(database.restricted_url(), Role::Service)).unwrap();
+    Harness::new(store, RawPostgres::open(&database.url()), database)
 }
 
 mod contract {

@@ -166,9 +166,9 @@ async fn a_charge_reads_no_contracts_of_others() {
     harness.raw.execute("SET session_replication_role = replica").unwrap();
     for (table, key) in [("contract", "id"), ("contract_try", "order_id"), ("contract_credential", "contract_id")] {
         let copy = format!(
-            "INSERT INTO {table} SELECT (jsonb_populate_record(one.stored, \
-                jsonb_build_object('{key}', gen_random_uuid(), 'reference', gen_random_uuid()))).* \
-             FROM (SELECT stored FROM {table} AS stored LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS})"
+            "INSERT INTO {table} SELECT made.* \
+             FROM (SELECT stored FROM {table} AS stored LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS}) AS n, \
+                jsonb_populate_record(one.stored, jsonb_build_object('{key}', md5(n::text)::uuid, 'reference', 'copy-' || n)) AS made"
         );
         harness.raw.execute(&copy).unwrap();
     }
@@ -314,9 +314,10 @@ async fn looking_for_a_card_does_not_read_the_other_orders() {
     // The merchant's own Orders of other cards, before and after it.
     harness.raw.execute("SET session_replication_role = replica").unwrap();
     let add = format!(
-        "INSERT INTO purchase_order SELECT (jsonb_populate_record(NULL::purchase_order, to_jsonb(one) || jsonb_build_object('id', gen_random_uuid(), 'session_id', NULL, \
-            'card_last_four', (1000 + n % 1000)::text, 'created_at', one.created_at + (n - 2500) * INTERVAL '1 minute'))).* \
-         FROM (SELECT * FROM purchase_order LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS}) AS n"
+        "INSERT INTO purchase_order SELECT made.* \
+         FROM (SELECT * FROM purchase_order LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS}) AS n, \
+            jsonb_populate_record(NULL::purchase_order, to_jsonb(one) || jsonb_build_object('id', md5(n::text)::uuid, 'session_id', NULL, \
+                'card_last_four', (1000 + n % 1000)::text, 'created_at', one.created_at + (n - 2500) * INTERVAL '1 minute')) AS made"
     );
     harness.raw.execute(&add).unwrap();
     harness.raw.execute("SET session_replication_role = origin").unwrap();
@@ -370,13 +371,14 @@ async fn replacing_reads_no_other_session() {
     replace(0).await;
     raw.execute("SET session_replication_role = replica").unwrap();
     for (table, key, value) in [
-        ("session", "id", "gen_random_uuid()"),
-        ("merchant_reference", "reference", "gen_random_uuid()"),
-        ("answer", "digest", "'\\x' || md5(random()::text) || md5(random()::text)"),
+        ("session", "id", "md5(n::text)::uuid"),
+        ("merchant_reference", "reference", "'copy-' || n"),
+        ("answer", "digest", "sha256(n::text::bytea)"),
     ] {
         let copy = format!(
-            "INSERT INTO {table} SELECT (jsonb_populate_record(one.stored, jsonb_build_object('{key}', {value}))).* \
-             FROM (SELECT stored FROM {table} AS stored LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS})"
+            "INSERT INTO {table} SELECT made.* \
+             FROM (SELECT stored FROM {table} AS stored LIMIT 1) AS one, generate_series(1, {UNRELATED_ROWS}) AS n, \
+                jsonb_populate_record(one.stored, jsonb_build_object('{key}', {value})) AS made"
         );
         raw.execute(&copy).unwrap();
     }
