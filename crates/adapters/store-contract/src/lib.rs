@@ -7,12 +7,14 @@ mod contract_steps;
 mod harness;
 mod steps;
 mod values;
+mod wakes;
 
 pub use cases::velocity::any_decision;
 pub use contract_steps::{charged, charging, new_contract, opening, sealed, stored};
 pub use harness::{Harness, Raw, approval};
 pub use steps::{checkout, checkout_approval, keyed_capture};
 pub use values::{audit_entry, audited, fresh, insertable, insertable_with, new_key, new_merchant, replacement};
+pub use wakes::each_change_that_tells_something_wakes;
 
 /// Runs one case on an empty store, on a runtime with several threads.
 pub fn run<C, F>(open: impl FnOnce() -> Harness, case: C)

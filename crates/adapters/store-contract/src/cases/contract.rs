@@ -29,7 +29,7 @@ async fn prepared(harness: &Harness, prepare: PrepareAuthorization) -> Payment {
 }
 
 /// A contract that may be charged.
-pub(super) async fn opened(harness: &Harness, merchant: MerchantId, reference: &str, now: Timestamp) -> Contract {
+pub(crate) async fn opened(harness: &Harness, merchant: MerchantId, reference: &str, now: Timestamp) -> Contract {
     let payment = prepared(harness, opening(&new_contract(merchant, reference, now), now)).await;
     assert_eq!(harness.payments.settle(stored(&payment, now)).await, Ok(Settled::Done));
     found(harness, payment.contract.as_ref().unwrap()).await
@@ -39,7 +39,7 @@ async fn found(harness: &Harness, contract: &Contract) -> Contract {
     harness.contracts.find_contract(contract.merchant_id, &ContractName::Id(contract.id)).await.unwrap().unwrap()
 }
 
-fn closing(contract: &Contract, now: Timestamp) -> ChangeContract {
+pub(crate) fn closing(contract: &Contract, now: Timestamp) -> ChangeContract {
     ChangeContract {
         change: contract.close_by_merchant(now).unwrap().change,
         credential: CredentialChange::Delete,

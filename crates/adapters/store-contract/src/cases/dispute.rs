@@ -25,7 +25,7 @@ fn processor(name: &str) -> ProcessorId {
 }
 
 /// A dispute of so much of an Order that a processor tells of.
-fn opened(order: &Order, reference: &str, amount: i64, now: Timestamp) -> (DisputeStep, ChangeDispute) {
+pub(crate) fn opened(order: &Order, reference: &str, amount: i64, now: Timestamp) -> (DisputeStep, ChangeDispute) {
     let new = NewDispute {
         id: DisputeId::new(fresh()),
         processor: processor("sandbox"),

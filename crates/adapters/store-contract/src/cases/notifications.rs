@@ -17,7 +17,7 @@ use DeliveryResult::{Acknowledged, Parked, Retry};
 use DeliveryState::{Delivered, Moved, NotWanted, Pending};
 
 /// A payment of second 20 with `count` events, at least two; from the third on they are of second 51.
-pub(super) async fn told(harness: &Harness, merchant: MerchantId, count: usize) -> Payment {
+pub(crate) async fn told(harness: &Harness, merchant: MerchantId, count: usize) -> Payment {
     let payment = harness.authorized(merchant).await;
     if 2 < count {
         let taken = capture(&payment, None, at(50));
@@ -30,7 +30,7 @@ pub(super) async fn told(harness: &Harness, merchant: MerchantId, count: usize) 
 }
 
 /// Acknowledges everything that is due, however far it goes on.
-pub(super) async fn deliver_all(harness: &Harness, now: Timestamp) -> Vec<Delivery> {
+pub(crate) async fn deliver_all(harness: &Harness, now: Timestamp) -> Vec<Delivery> {
     let mut delivered = vec![];
     loop {
         let mut round = harness.claim(now).await;
@@ -45,7 +45,7 @@ pub(super) async fn deliver_all(harness: &Harness, now: Timestamp) -> Vec<Delive
 }
 
 /// Tells what came of a try, with its record.
-pub(super) async fn finish(
+pub(crate) async fn finish(
     harness: &Harness,
     delivery: &Delivery,
     result: DeliveryResult,
@@ -77,7 +77,7 @@ pub(super) async fn ids(harness: &Harness, filter: NotificationFilter) -> Vec<Ev
 }
 
 /// The events of a payment, in their order.
-pub(super) async fn events(harness: &Harness, payment: PaymentId) -> Vec<EventId> {
+pub(crate) async fn events(harness: &Harness, payment: PaymentId) -> Vec<EventId> {
     let filter = NotificationFilter { payment: Some(payment), ..Default::default() };
     ids(harness, filter).await
 }
@@ -96,7 +96,7 @@ pub(super) async fn states(harness: &Harness, events: &[EventId], endpoint: Endp
     states
 }
 
-pub(super) fn asked(gap: Option<Duration>) -> ReplayRequest {
+pub(crate) fn asked(gap: Option<Duration>) -> ReplayRequest {
     ReplayRequest {
         id: fresh(),
         by: "ada".to_owned(),

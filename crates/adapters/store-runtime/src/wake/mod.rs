@@ -30,7 +30,7 @@ pub(crate) fn subscribe(
     let subscription = wake_signal.subscribe(notifier, address.is_none());
     let thread = address.map(|address| {
         let (wake_signal, subscription) = (wake_signal.clone(), subscription.clone());
-        spawn("dropin-store-listen", move || listen::serve(&wake_signal, &address, &subscription))
+        spawn("store-listen", move || listen::serve(&wake_signal, &address, &subscription))
     });
     Ok((WakeSubscription(subscription), thread.transpose()?))
 }

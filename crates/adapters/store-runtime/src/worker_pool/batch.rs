@@ -33,11 +33,27 @@ pub const ASYNC_COMMIT: &str = concat!(by_key!(), "; SET synchronous_commit = of
 /// [`ASYNC_COMMIT`] with a lock timeout of 300 ms, for callers that wait only a moment: a locked row holds the batch up no longer.
 pub const ASYNC_COMMIT_SHORT_WAITS: &str = concat!(by_key!(), "; SET synchronous_commit = off; SET lock_timeout = 300");
 
+/// What one statement did for many callers.
+#[derive(Debug)]
+pub struct Batched<A> {
+    /// The result of each, in their order; `None` for a task that has to run alone.
+    pub answers: Vec<Option<A>>,
+    /// Whether it enqueued notifications.
+    pub enqueued: Enqueued,
+}
+
+impl<A> Batched<A> {
+    /// Done without notifications.
+    pub const fn silent(answers: Vec<Option<A>>) -> Self {
+        Self { answers, enqueued: Enqueued(false) }
+    }
+}
+
 /// Work that one statement can do for many callers. Alone ([`Work::run`]) it must give the right result even after it was done already by a
 /// statement whose answer got lost.
 pub trait Batchable: Work + Sized {
     /// Whether it may change something.
-    const KIND: Kind = Kind::Write;
+    const KIND: Kind;
     /// Threads, and so connections to PostgreSQL. A write may wait for a locked row until the deadline of the statement: a second thread serves the others
     /// meanwhile. A read waits for no lock, and one thread makes larger batches.
     const THREADS: usize = match Self::KIND {
@@ -49,19 +65,14 @@ pub trait Batchable: Work + Sized {
     /// Settings of its connections, beside those of all connections.
     const SETTINGS: &'static str = by_key!();
 
-    /// Whether the statement enqueued notifications where the caller of this work gets `answer`.
-    fn has_enqueued(&self, _answer: &Self::Answer) -> Enqueued {
-        Enqueued(false)
-    }
-
-    /// Runs one statement, or one transaction, for all. Returns the result of each, in their order, or `None` for a task that has to run alone.
+    /// Runs one statement, or one transaction, for all.
     ///
     /// # Errors
     /// Nothing was changed, unless the connection is lost.
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault>;
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Self::Answer>, Fault>;
 }
 
-/// Does all of it with a statement each, every one its own transaction. Those behind one that failed are left to be done alone.
+/// Does all of it with a statement each, every one its own transaction, without notifications. Those behind one that failed are left to be done alone.
 ///
 /// # Errors
 /// Nothing was changed, unless the connection is lost.
@@ -69,7 +80,7 @@ pub fn each_by_itself<W, T>(
     connection: &mut PgConnection,
     all: &[&W],
     run: impl Fn(&W, &mut PgConnection) -> Result<T, Fault>,
-) -> Result<Vec<Option<T>>, Fault> {
+) -> Result<Batched<T>, Fault> {
     let mut answers = Vec::with_capacity(all.len());
     for one in all {
         match run(one, connection) {
@@ -80,7 +91,7 @@ pub fn each_by_itself<W, T>(
         }
     }
     answers.resize_with(all.len(), || None);
-    Ok(answers)
+    Ok(Batched::silent(answers))
 }
 
 /// Serves the queue until it is closed and empty.
@@ -113,14 +124,11 @@ fn run_batch<W: Batchable>(worker: &mut Worker<'_>, steps: Vec<DbTask<W>>) -> Ve
     let Some(AnyConnection::Postgres(connection)) = &mut worker.connection else { return steps };
     let all: Vec<_> = steps.iter().map(|step| &step.work).collect();
     match catch_unwind(AssertUnwindSafe(|| W::run_batched(connection, &all))) {
-        Ok(Ok(answers)) => {
-            let (mut alone, mut enqueued) = (Vec::new(), false);
+        Ok(Ok(Batched { answers, enqueued: Enqueued(enqueued) })) => {
+            let mut alone = Vec::new();
             for (step, answer) in steps.into_iter().zip(answers) {
                 match answer {
-                    Some(answer) => {
-                        enqueued |= step.work.has_enqueued(&answer).0;
-                        step.answer_with(answer);
-                    }
+                    Some(answer) => step.answer_with(answer),
                     None => alone.push(step),
                 }
             }

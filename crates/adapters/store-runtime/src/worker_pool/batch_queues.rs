@@ -63,7 +63,8 @@ impl BatchQueues {
         queue.downcast().map_err(|_other| StoreError::Refused("a queue of another kind of work".to_owned()))
     }
 
-    /// Starts the threads of a kind of work, each of which connects with its first task; the queue that is there when another caller was faster.
+    /// Starts the threads of a kind of work, or as many as the system lets it; each connects with its first task. The queue that is there when another
+    /// caller was faster.
     fn start<W: Batchable>(&self) -> Result<Arc<dyn AnyQueue>, StoreError> {
         let mut state = self.state();
         if state.closed {
@@ -73,13 +74,16 @@ impl BatchQueues {
             return Ok(queue.clone());
         }
         let queue = Arc::new(Queue::default());
-        let threads: Result<Vec<_>, _> = (0..W::THREADS).map(|_| self.spawn::<W>(&queue)).collect();
-        let threads = threads.map_err(|error| {
-            // Ends those that did start.
-            queue.close();
-            StoreError::Unavailable(error.to_string())
-        })?;
-        state.threads.extend(threads);
+        let before = state.threads.len();
+        for _ in 0..W::THREADS {
+            match self.spawn::<W>(&queue) {
+                Ok(thread) => state.threads.push(thread),
+                Err(error) => log::error!("{}: {error}", W::THREAD),
+            }
+        }
+        if state.threads.len() == before {
+            return Err(StoreError::Unavailable("no thread could be started".to_owned()));
+        }
         state.queues.insert(TypeId::of::<W>(), queue.clone());
         Ok(queue)
     }
@@ -101,6 +105,8 @@ impl BatchQueues {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use diesel::PgConnection;
 
     use super::*;
@@ -108,7 +114,7 @@ mod tests {
     use crate::connection::AnyConnection;
     use crate::fault::Fault;
     use crate::threads::join;
-    use crate::worker_pool::{Kind, TxOutcome, Work};
+    use crate::worker_pool::{Batched, Kind, TxOutcome, Work};
 
     struct One;
     struct Other;
@@ -127,8 +133,8 @@ mod tests {
                 const KIND: Kind = Kind::$kind;
                 const THREAD: &'static str = "test";
 
-                fn run_batched(_connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<()>>, Fault> {
-                    Ok(vec![None; all.len()])
+                fn run_batched(_connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<()>, Fault> {
+                    Ok(Batched::silent(vec![None; all.len()]))
                 }
             }
         };
@@ -143,10 +149,18 @@ mod tests {
         let queues = BatchQueues::new(address, SERVICE_DEADLINE, Arc::default());
         let threads = || queues.state().threads.len();
         assert_eq!(threads(), 0);
-        let first = queues.of::<One>().unwrap();
-        assert_eq!(threads(), 2);
-        assert!(Arc::ptr_eq(&first, &queues.of::<One>().unwrap()));
-        assert_eq!(threads(), 2, "one more caller starts none");
+        let all = Barrier::new(8);
+        let first_callers = std::thread::scope(|scope| {
+            let ask = || {
+                all.wait();
+                queues.of::<One>().unwrap()
+            };
+            let callers: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+            callers.into_iter().map(|caller| caller.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert_eq!(threads(), 2, "whoever comes at once with the first starts none");
+        let first = &first_callers[0];
+        assert!(first_callers.iter().all(|queue| Arc::ptr_eq(first, queue)));
         queues.of::<Other>().unwrap();
         assert_eq!(threads(), 3, "a kind that only reads has one");
         join(queues.close());

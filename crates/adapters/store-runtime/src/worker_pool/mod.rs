@@ -13,6 +13,6 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{ASYNC_COMMIT, ASYNC_COMMIT_SHORT_WAITS, Batchable, each_by_itself};
+pub use batch::{ASYNC_COMMIT, ASYNC_COMMIT_SHORT_WAITS, Batchable, Batched, each_by_itself};
 pub use pool::WorkerPool;
 pub use task::{Enqueued, Kind, TxOutcome, Work};

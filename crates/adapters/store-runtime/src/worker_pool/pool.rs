@@ -70,27 +70,25 @@ impl WorkerPool {
     fn start_threads(&self, connections: u16, deadline: Duration, lock: Option<File>) -> Result<(), OpenError> {
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         let deadline_timer = self.deadline_timer.clone();
-        threads.deadline_timer = Some(spawn("dropin-store-time", move || deadline_timer.serve())?);
+        threads.deadline_timer = Some(spawn("store-time", move || deadline_timer.serve())?);
         match &self.target {
             Target::Postgres(address) => {
                 for _ in 0..connections {
                     let (queue, address, wake_signal) =
                         (self.writes.clone(), address.clone(), self.wake_signal.clone());
                     let serve = move || postgres::serve(&queue, &address, deadline, &wake_signal);
-                    threads.workers.push(spawn("dropin-store-pg", serve)?);
+                    threads.workers.push(spawn("store-pg", serve)?);
                 }
                 let (address, wake_signal) = (address.clone(), self.wake_signal.clone());
-                threads
-                    .wake_threads
-                    .push(spawn("dropin-store-notify", move || wake::serve_notify(&wake_signal, &address))?);
+                threads.wake_threads.push(spawn("store-notify", move || wake::serve_notify(&wake_signal, &address))?);
             }
             Target::Sqlite(path) => {
                 let (queue, file, wake_signal) = (self.writes.clone(), path.clone(), self.wake_signal.clone());
                 let wal = WalWriter(Arc::default());
                 let (activity, wal_of) = (wal.0.clone(), path.clone());
                 let copy = move || checkpoint::serve(&activity, &wal_of, deadline);
-                threads.workers.push(spawn("dropin-store-wal", copy)?);
-                threads.workers.push(spawn("dropin-store-write", move || {
+                threads.workers.push(spawn("store-wal", copy)?);
+                threads.workers.push(spawn("store-write", move || {
                     sqlite::serve_writes(&queue, &file, deadline, &wake_signal, &wal);
                     // Held until the last write is done.
                     drop(lock);
@@ -98,7 +96,7 @@ impl WorkerPool {
                 for _ in 0..SQLITE_READERS {
                     let (queue, file) = (self.reads.clone(), path.clone());
                     let serve = move || sqlite::serve_reads(&queue, &file, deadline);
-                    threads.workers.push(spawn("dropin-store-read", serve)?);
+                    threads.workers.push(spawn("store-read", serve)?);
                 }
             }
         }

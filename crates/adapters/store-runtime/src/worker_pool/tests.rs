@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use dropin_ports::StoreError;
+use dropin_ports::{MetricSource, StoreError};
 use tempfile::TempDir;
 
-use super::{TxOutcome, WorkerPool};
+use super::{Enqueued, TxOutcome, WorkerPool};
 use crate::config::{SERVICE_DEADLINE, Target};
 use crate::connection::AnyConnection;
 use crate::fault::Fault;
@@ -122,4 +122,49 @@ fn a_reader_cannot_write() {
     let written = wait(store.read(|connection| insert(connection, "by a reader")));
     assert!(matches!(written, Err(StoreError::Refused(_))), "{written:?}");
     assert_eq!(names(&store), Vec::<String>::new());
+}
+
+#[test]
+fn one_commit_of_many_steps_wakes_the_notifier_once() {
+    let (_folder, store) = open();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let notify = Arc::default();
+    let wake_ups = store.wake(&notify).unwrap();
+    let woken = || runtime.block_on(wake_ups.collect_metrics()).unwrap()[1].samples()[0].value;
+    let (begin, begun) = std::sync::mpsc::channel::<()>();
+    let begun = std::sync::Mutex::new(begun);
+    let slow = {
+        let store = store.clone();
+        runtime.spawn(async move {
+            store
+                .write(move |_| {
+                    begun.lock().unwrap().recv().unwrap();
+                    Ok(TxOutcome::Commit(()))
+                })
+                .await
+        })
+    };
+    // While the writer is busy, these come together.
+    let outcomes: [fn() -> TxOutcome<()>; 4] = [
+        || TxOutcome::Rollback(()),
+        || TxOutcome::commit((), Enqueued(true)),
+        || TxOutcome::commit((), Enqueued(false)),
+        || TxOutcome::Rollback(()),
+    ];
+    let steps: Vec<_> = outcomes
+        .into_iter()
+        .map(|outcome| {
+            let store = store.clone();
+            let step = runtime.spawn(async move { store.write(move |_| Ok(outcome())).await });
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            step
+        })
+        .collect();
+    begin.send(()).unwrap();
+    for step in std::iter::once(slow).chain(steps) {
+        assert_eq!(runtime.block_on(step).unwrap(), Ok(()));
+    }
+    runtime.block_on(async { tokio::time::timeout(SERVICE_DEADLINE, notify.notified()).await }).expect("never woken");
+    store.close();
+    assert_eq!(woken(), 1);
 }

@@ -9,7 +9,7 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, listed};
 use dropin_store_runtime::statement;
-use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work, each_by_itself};
+use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, Batched, Kind, TxOutcome, Work, each_by_itself};
 
 use super::delivery::{Handed, SentColumns, SentRow};
 
@@ -156,10 +156,11 @@ impl Work for Claiming {
 }
 
 impl Batchable for Claiming {
-    const THREAD: &'static str = "dropin-store-due";
+    const KIND: Kind = Kind::Write;
+    const THREAD: &'static str = "store-claim";
     const SETTINGS: &'static str = ASYNC_COMMIT;
 
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Handed>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Handed>, Fault> {
         each_by_itself(connection, all, Self::on_postgres)
     }
 }

@@ -11,7 +11,7 @@ use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant, listed};
 use dropin_store_runtime::statement;
-use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, TxOutcome, Work, each_by_itself};
+use dropin_store_runtime::worker_pool::{ASYNC_COMMIT, Batchable, Batched, Kind, TxOutcome, Work, each_by_itself};
 
 use super::attempt::{AttemptUpdate, StreamChange};
 use super::delivery::{Handed, SentColumns, SentRow, found};
@@ -165,10 +165,11 @@ impl Work for Finishing {
 }
 
 impl Batchable for Finishing {
-    const THREAD: &'static str = "dropin-store-fin";
+    const KIND: Kind = Kind::Write;
+    const THREAD: &'static str = "store-finish";
     const SETTINGS: &'static str = ASYNC_COMMIT;
 
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Finished>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Finished>, Fault> {
         each_by_itself(connection, all, Self::write_batched)
     }
 }

@@ -6,7 +6,7 @@ use diesel::PgConnection;
 use dropin_ports::{ChangeOrder, OrderChanged};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::worker_pool::{Batchable, Enqueued, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{Batchable, Batched, Enqueued, Kind, TxOutcome, Work};
 
 use super::settle_batch::{self, OrderStep};
 use super::{operation, order, refund};
@@ -88,13 +88,10 @@ impl Work for Changing {
 }
 
 impl Batchable for Changing {
-    const THREAD: &'static str = "dropin-store-chg";
+    const KIND: Kind = Kind::Write;
+    const THREAD: &'static str = "store-change";
 
-    fn has_enqueued(&self, answer: &OrderChanged) -> Enqueued {
-        Enqueued(*answer == OrderChanged::Done && !self.0.events.is_empty())
-    }
-
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<OrderChanged>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<OrderChanged>, Fault> {
         let (mut orders, mut keys) = (HashSet::new(), HashSet::new());
         let mut steps: Vec<_> = all.iter().enumerate().filter_map(|(index, one)| one.batched(index)).collect();
         // Of several for the same Order or key, the first stays in the batch; the others run alone and find that they are too late.
@@ -103,9 +100,10 @@ impl Batchable for Changing {
                 && one.key_use.is_none_or(|used| keys.insert((used.key.merchant_id, used.key.digest)))
         });
         if steps.is_empty() {
-            return Ok(vec![None; all.len()]);
+            return Ok(Batched::silent(vec![None; all.len()]));
         }
-        let written = settle_batch::settle(connection, steps)?;
-        Ok((0..all.len()).map(|batch_index| written.contains(&batch_index).then_some(OrderChanged::Done)).collect())
+        let (written, enqueued) = settle_batch::settle(connection, steps)?;
+        let answers = (0..all.len()).map(|index| written.contains(&index).then_some(OrderChanged::Done));
+        Ok(Batched { answers: answers.collect(), enqueued })
     }
 }

@@ -10,7 +10,7 @@ use dropin_ports::{AuthorizationPrepared, ContractUse, PrepareAuthorization, Sea
 use dropin_session::SessionStateKind;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
-use dropin_store_runtime::worker_pool::Batchable;
+use dropin_store_runtime::worker_pool::{Batchable, Batched, Kind};
 use dropin_store_runtime::{rows, statement_about};
 
 use super::contention::despite_contention;
@@ -263,9 +263,10 @@ fn input_row<'a>(number: i64, one: &EligiblePreparation<'a>) -> InputRow<'a> {
 }
 
 impl Batchable for Preparation {
-    const THREAD: &'static str = "dropin-store-pre";
+    const KIND: Kind = Kind::Write;
+    const THREAD: &'static str = "store-prepare";
 
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<AuthorizationPrepared>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<AuthorizationPrepared>, Fault> {
         let (mut sessions, mut contracts, mut entries) = (HashSet::new(), HashSet::new(), HashSet::new());
         let (mut keys, mut transfers) = (HashSet::new(), HashSet::new());
         let mut eligible: Vec<_> =
@@ -283,10 +284,11 @@ impl Batchable for Preparation {
                 && order.transfer_reference.as_ref().is_none_or(|text| transfers.insert((order.merchant_id, text)))
         });
         if eligible.is_empty() {
-            return Ok(all.iter().map(|_| None).collect());
+            return Ok(Batched::silent(all.iter().map(|_| None).collect()));
         }
         let has_contract = |one: &EligiblePreparation<'_>| one.prepare.contract.is_some();
         let mut prepared = despite_contention(eligible, has_contract, |all| prepare(connection, all))?;
-        Ok((0..all.len()).map(|batch_index| prepared.remove(&batch_index).map(AuthorizationPrepared::Done)).collect())
+        let answers = (0..all.len()).map(|index| prepared.remove(&index).map(AuthorizationPrepared::Done));
+        Ok(Batched::silent(answers.collect()))
     }
 }

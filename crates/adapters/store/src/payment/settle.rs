@@ -6,7 +6,7 @@ use diesel::PgConnection;
 use dropin_ports::{Settled, Settlement};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
-use dropin_store_runtime::worker_pool::{Batchable, Enqueued, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{Batchable, Batched, Kind, TxOutcome, Work};
 
 use super::contention::despite_contention;
 use super::settle_batch::{self, OrderStep, next_awaited};
@@ -123,13 +123,10 @@ impl Work for Settling {
 }
 
 impl Batchable for Settling {
-    const THREAD: &'static str = "dropin-store-set";
+    const KIND: Kind = Kind::Write;
+    const THREAD: &'static str = "store-settle";
 
-    fn has_enqueued(&self, answer: &Settled) -> Enqueued {
-        Enqueued(*answer == Settled::Done && !self.0.events.is_empty())
-    }
-
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Settled>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Settled>, Fault> {
         let (mut orders, mut contracts) = (HashSet::new(), HashSet::new());
         let mut steps: Vec<_> = all.iter().enumerate().filter_map(|(index, one)| one.batched(index)).collect();
         // Of several for the same Order or contract, the first stays in the batch; the others run alone and find that they are too late.
@@ -138,10 +135,11 @@ impl Batchable for Settling {
                 && one.contract().is_none_or(|settled| contracts.insert(settled.change.next.id))
         });
         if steps.is_empty() {
-            return Ok(vec![None; all.len()]);
+            return Ok(Batched::silent(vec![None; all.len()]));
         }
         let has_contract = |one: &OrderStep<'_>| one.contract().is_some();
-        let settled = despite_contention(steps, has_contract, |all| settle_batch::settle(connection, all))?;
-        Ok((0..all.len()).map(|batch_index| settled.contains(&batch_index).then_some(Settled::Done)).collect())
+        let (settled, enqueued) = despite_contention(steps, has_contract, |all| settle_batch::settle(connection, all))?;
+        let answers = (0..all.len()).map(|index| settled.contains(&index).then_some(Settled::Done));
+        Ok(Batched { answers: answers.collect(), enqueued })
     }
 }

@@ -10,6 +10,7 @@ use dropin_ports::{ContractSettlement, KeyUse, NewAuditEntry, NewEvent, NewHisto
 use dropin_session::Session;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
+use dropin_store_runtime::worker_pool::Enqueued;
 use dropin_store_runtime::{rows, statement_about};
 
 use super::operation_batch::{NewOperations, new_operation};
@@ -167,12 +168,16 @@ statement_about! {
     returns BigInt;
 }
 
-/// Writes with one statement, which is its own transaction, whatever is still as it was when that was decided, and returns their batch indexes.
+/// Writes with one statement, which is its own transaction, whatever is still as it was when that was decided, and returns their batch indexes, and
+/// whether they enqueued notifications.
 /// No two may be of one Order, one contract or one key, and either all or none follow from an outcome.
 ///
 /// # Errors
 /// Nothing was written, unless the connection is lost.
-pub(super) fn settle(connection: &mut PgConnection, mut all: Vec<OrderStep<'_>>) -> Result<BTreeSet<usize>, Fault> {
+pub(super) fn settle(
+    connection: &mut PgConnection,
+    mut all: Vec<OrderStep<'_>>,
+) -> Result<(BTreeSet<usize>, Enqueued), Fault> {
     // In one order everywhere, so that two of these never wait for each other.
     all.sort_unstable_by_key(|one| one.order.next.id);
     let numbered = || (1_i64..).zip(&all);
@@ -205,7 +210,8 @@ pub(super) fn settle(connection: &mut PgConnection, mut all: Vec<OrderStep<'_>>)
     })?;
     let numbers: BTreeSet<i64> = written.into_iter().collect();
     let done = || numbered().filter(|(number, _)| numbers.contains(number)).map(|(_, one)| one);
-    Ok(done().map(|one| one.batch_index).collect())
+    let enqueued = Enqueued(done().any(|one| !one.events.is_empty()));
+    Ok((done().map(|one| one.batch_index).collect(), enqueued))
 }
 
 fn input_row<'a>(number: i64, one: &OrderStep<'a>) -> Result<InputRow<'a>, Fault> {

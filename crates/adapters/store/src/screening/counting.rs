@@ -14,7 +14,7 @@ use dropin_risk::{Decision, VelocityKey};
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::on_each;
-use dropin_store_runtime::worker_pool::{ASYNC_COMMIT_SHORT_WAITS, Batchable, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{ASYNC_COMMIT_SHORT_WAITS, Batchable, Batched, Kind, TxOutcome, Work};
 
 use super::counters::{Counters, Step};
 use super::document::Keeping;
@@ -68,14 +68,15 @@ impl Counting {
 }
 
 impl Batchable for Counting {
+    const KIND: Kind = Kind::Write;
     /// Two would count for one merchant at once, and one of them in vain. A payment waits for a count for a moment and no longer.
     const THREADS: usize = 1;
-    const THREAD: &'static str = "dropin-store-cnt";
+    const THREAD: &'static str = "store-count";
     /// A crash of the server may lose counts and what was allowed; see [`Changes::is_durable`].
     const SETTINGS: &'static str = ASYNC_COMMIT_SHORT_WAITS;
 
     /// What fails is left out, to be done alone: what was done before it stays, and counts once.
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Self::Answer>, Fault> {
         let (mut tries, mut told, mut answers) = (Vec::new(), Vec::new(), vec![None; all.len()]);
         for (index, one) in all.iter().enumerate() {
             match one {
@@ -101,7 +102,7 @@ impl Batchable for Counting {
         if !told.is_empty() && unless_lost(connection.transaction(|rows| tell(rows, &outcomes)))?.is_some() {
             told.iter().for_each(|(index, _)| answers[*index] = Some(None));
         }
-        Ok(answers)
+        Ok(Batched::silent(answers))
     }
 }
 

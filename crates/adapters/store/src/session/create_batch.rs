@@ -7,7 +7,7 @@ use diesel::{PgConnection, RunQueryDsl};
 use dropin_ports::Inserted;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
-use dropin_store_runtime::worker_pool::Batchable;
+use dropin_store_runtime::worker_pool::{Batchable, Batched, Kind};
 use dropin_store_runtime::{rows, statement_about};
 
 use super::create::Creation;
@@ -107,10 +107,12 @@ fn input_row(one: &Creation) -> InputRow<'_> {
 }
 
 impl Batchable for Creation {
-    const THREAD: &'static str = "dropin-store-new";
+    const KIND: Kind = Kind::Write;
+    const THREAD: &'static str = "store-create";
 
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Inserted>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Inserted>, Fault> {
         let written = insert(connection, all)?;
-        Ok(all.iter().map(|one| written.contains(&one.session.id).then_some(Inserted::Done)).collect())
+        let answers = all.iter().map(|one| written.contains(&one.session.id).then_some(Inserted::Done));
+        Ok(Batched::silent(answers.collect()))
     }
 }

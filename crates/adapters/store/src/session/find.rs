@@ -7,7 +7,7 @@ use dropin_ports::SessionWithOrder;
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, SqlId};
-use dropin_store_runtime::worker_pool::{Batchable, Kind, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{Batchable, Batched, Kind, TxOutcome, Work};
 use dropin_store_runtime::{on_each, statement};
 
 use crate::columns::ColumnsOf;
@@ -52,9 +52,9 @@ impl Work for Search {
 
 impl Batchable for Search {
     const KIND: Kind = Kind::Read;
-    const THREAD: &'static str = "dropin-store-get";
+    const THREAD: &'static str = "store-find";
 
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Self::Answer>, Fault> {
         let found = find_batch(connection, all)?;
         let answer = |search: &Self| {
             // The same statement may have found the Session for another merchant.
@@ -68,7 +68,7 @@ impl Batchable for Search {
                 Some(found) => restore(found.clone()).ok().map(Some),
             }
         };
-        Ok(all.iter().map(|search| answer(search)).collect())
+        Ok(Batched::silent(all.iter().map(|search| answer(search)).collect()))
     }
 }
 

@@ -8,7 +8,7 @@ use dropin_ports::Replaced;
 use dropin_session::SessionStateKind;
 use dropin_store_runtime::fault::Fault;
 use dropin_store_runtime::sql::{Id, Instant, JsonDocument, SqlDocument, SqlId, SqlInstant};
-use dropin_store_runtime::worker_pool::Batchable;
+use dropin_store_runtime::worker_pool::{Batchable, Batched, Kind};
 use dropin_store_runtime::{rows, statement_about};
 
 use super::replace::Replacement;
@@ -108,10 +108,12 @@ fn input_row(number: i64, one: &Replacement) -> InputRow<'_> {
 }
 
 impl Batchable for Replacement {
-    const THREAD: &'static str = "dropin-store-rep";
+    const KIND: Kind = Kind::Write;
+    const THREAD: &'static str = "store-replace";
 
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Replaced>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Replaced>, Fault> {
         let written = replace(connection, all)?;
-        Ok((0..all.len()).map(|batch_index| written.contains(&batch_index).then_some(Replaced::Done)).collect())
+        let answers = (0..all.len()).map(|index| written.contains(&index).then_some(Replaced::Done));
+        Ok(Batched::silent(answers.collect()))
     }
 }

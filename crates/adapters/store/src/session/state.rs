@@ -13,7 +13,7 @@ use crate::rows::StateColumns;
 use crate::schema::session;
 
 /// A change that does not count on from what it was decided on would let a later one win wrongly.
-pub(crate) fn check_revision(change: &Change<Session>) -> Result<(), Fault> {
+pub(super) fn check_revision(change: &Change<Session>) -> Result<(), Fault> {
     if change.next.revision == change.expected.next() {
         Ok(())
     } else {

@@ -11,7 +11,7 @@ use dropin_ports::{
 use dropin_store_runtime::connection::AnyConnection;
 use dropin_store_runtime::fault::{Fault, InTable, corrupt};
 use dropin_store_runtime::sql::{Id, Instant, SqlId, SqlInstant};
-use dropin_store_runtime::worker_pool::{Batchable, Kind, TxOutcome, Work};
+use dropin_store_runtime::worker_pool::{Batchable, Batched, Kind, TxOutcome, Work};
 use dropin_store_runtime::{on_each, rows, statement, statement_about};
 
 use crate::schema::stash;
@@ -104,9 +104,10 @@ impl Work for Put {
 }
 
 impl Batchable for Put {
-    const THREAD: &'static str = "dropin-store-put";
+    const KIND: Kind = Kind::Write;
+    const THREAD: &'static str = "store-stash";
 
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<()>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<()>, Fault> {
         let key = |at: usize| (all[at].0.key.merchant_id, &all[at].0.key.stash_id, &all[at].0.key.fingerprint);
         let mut indexes: Vec<_> = (0..all.len()).collect();
         // In one order everywhere, so that two of these never wait for each other; of one key those who came first.
@@ -127,7 +128,7 @@ impl Batchable for Put {
         PutSome { entries: entries.collect() }.execute(connection)?;
         let mut answers = vec![None; all.len()];
         indexes.iter().for_each(|at| answers[*at] = Some(()));
-        Ok(answers)
+        Ok(Batched::silent(answers))
     }
 }
 
@@ -190,9 +191,9 @@ impl Work for Peek {
 
 impl Batchable for Peek {
     const KIND: Kind = Kind::Read;
-    const THREAD: &'static str = "dropin-store-see";
+    const THREAD: &'static str = "store-peek";
 
-    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Vec<Option<Self::Answer>>, Fault> {
+    fn run_batched(connection: &mut PgConnection, all: &[&Self]) -> Result<Batched<Self::Answer>, Fault> {
         let peek = PeekSome { lookups: (0..).zip(all).map(|(number, one)| one.lookup(number)).collect() };
         let found: Vec<(i64, Option<String>, bool, String)> = peek.load(connection).in_table("stash")?;
         let mut found: HashMap<i64, _> =
@@ -205,7 +206,7 @@ impl Batchable for Peek {
                 read_kind(scheme).ok().map(|kind| Some(found(kind)))
             }
         };
-        Ok((0..).zip(all).map(|(number, _)| number).map(answer).collect())
+        Ok(Batched::silent((0..).zip(all).map(|(number, _)| number).map(answer).collect()))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crate::common::{RawSqlite, deployment, path, screening, sqlite_url};
+use crate::common::{RawSqlite, deployment, path, screening, sqlite_url, wakes};
 use dropin_kernel::MerchantId;
 use dropin_ports::{
     AccessStore, EventLog, EventLogPosition, MerchantInserted, MetricSource, PaymentStore, Settled, StoreError,
@@ -297,6 +297,15 @@ async fn only_what_is_committed_wakes_a_notifier() {
     tokio::time::timeout(Duration::from_secs(20), notify.notified()).await.expect("never woken");
     store.close();
     assert_eq!((woken().await, wake_ups.is_listening()), (1, true));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_change_that_tells_something_wakes_the_notifier() {
+    let (folder, url) = sqlite_url();
+    let (store, notify) = (service(&url), Arc::default());
+    let wake_ups = store.wake(&notify).unwrap();
+    let harness = Harness::new(store.clone(), RawSqlite::open(path(&url)), folder);
+    wakes::once_for_each_change(store, harness, &wake_ups).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ pub(crate) mod deployment;
 pub(crate) mod postgres;
 pub(crate) mod screening;
 pub(crate) mod statements;
+pub(crate) mod wakes;
 
 use std::sync::Mutex;
 

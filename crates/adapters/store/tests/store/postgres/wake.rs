@@ -16,8 +16,8 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::migrated;
-use crate::common::RawPostgres;
 use crate::common::postgres::Database;
+use crate::common::{RawPostgres, wakes};
 
 /// Far longer than any wake-up takes.
 const LONG: Duration = Duration::from_secs(20);
@@ -116,6 +116,15 @@ async fn what_one_process_commits_wakes_the_notifier_of_another() {
         // Usually a few milliseconds; nobody looks here.
         assert!(took < Duration::from_secs(5), "{took:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_change_that_tells_something_wakes_the_notifier() {
+    let (database, store) = migrated();
+    let notify = Arc::default();
+    let wake_ups = store.wake(&notify).unwrap();
+    let harness = Harness::new(store.clone(), RawPostgres::open(&database.url()), database);
+    wakes::once_for_each_change(store, harness, &wake_ups).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
