@@ -343,7 +343,6 @@ impl From<Asking> for ChangeOrder {
     fn from(asking: Asking) -> Self {
         Self {
             order: asking.order,
-            session: None,
             operation: Some(asking.operation),
             refund: asking.refund,
             history: asking.history,

@@ -100,7 +100,7 @@ macro_rules! all_cases {
                 a_hosted_page_comes_back_whole
                 every_member_of_an_order_comes_back
                 a_change_of_an_order_is_written_whole
-                a_change_that_is_stale_anywhere_writes_nothing
+                a_change_that_is_stale_writes_nothing
                 one_open_ending_at_a_time
                 a_promised_capture_is_kept
                 lapsed_orders_come_oldest_end_first

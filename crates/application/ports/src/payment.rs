@@ -77,8 +77,6 @@ pub enum AuthorizationPrepared {
 pub struct ChangeOrder {
     /// The Order.
     pub order: Change<Order>,
-    /// Its Session, when it moves along.
-    pub session: Option<Change<Session>>,
     /// The operation about to be asked, if any.
     pub operation: Option<Operation>,
     /// The refund that is begun, if any.

@@ -10,7 +10,6 @@ use dropin_store_runtime::worker_pool::{Batchable, Batched, Enqueued, Kind, TxOu
 
 use super::settle_batch::{self, OrderStep};
 use super::{operation, order, refund};
-use crate::session::apply_state;
 use crate::{audit_log, idempotency, outbox};
 
 /// A change of an Order to be written.
@@ -21,11 +20,10 @@ impl Changing {
     /// answer got lost has written it.
     fn batched(&self, batch_index: usize) -> Option<OrderStep<'_>> {
         // All fields are named, so that a new one is thought of here.
-        let ChangeOrder { order, session, operation, refund, history, events, key_use, audit } = &self.0;
+        let ChangeOrder { order, operation, refund, history, events, key_use, audit } = &self.0;
         let step = OrderStep {
             batch_index,
             order,
-            session: session.as_ref(),
             outcome: None,
             key_use: key_use.as_ref(),
             new_refund: refund.as_ref(),
@@ -53,11 +51,6 @@ fn change_order(connection: &mut AnyConnection, change: &ChangeOrder) -> Result<
             }
             _ => TxOutcome::Rollback(OrderChanged::Stale),
         });
-    }
-    if let Some(session) = &change.session
-        && !apply_state(connection, session)?
-    {
-        return Ok(TxOutcome::Rollback(OrderChanged::Stale));
     }
     if let Some(refund) = &change.refund
         && !refund::insert(connection, refund)?

@@ -26,7 +26,7 @@ impl Settling {
             state: _,
             due_at: _,
             order,
-            session,
+            session: _,
             contract: _,
             refund: _,
             new_refund,
@@ -41,7 +41,6 @@ impl Settling {
         let step = OrderStep {
             batch_index,
             order: order.as_ref()?,
-            session: session.as_ref(),
             outcome: Some(&self.0),
             key_use: None,
             new_refund: new_refund.as_ref(),

@@ -28,7 +28,6 @@ pub(super) struct OrderStep<'a> {
     /// Its index in the batch.
     pub(super) batch_index: usize,
     pub(super) order: &'a Change<Order>,
-    pub(super) session: Option<&'a Change<Session>>,
     /// What it follows from.
     pub(super) outcome: Option<&'a Settlement>,
     /// The key of the request, which waits for `operation`.
@@ -42,13 +41,18 @@ pub(super) struct OrderStep<'a> {
 }
 
 impl<'a> OrderStep<'a> {
+    fn session(&self) -> Option<&'a Change<Session>> {
+        self.outcome?.session.as_ref()
+    }
+
     pub(super) fn contract(&self) -> Option<&'a ContractSettlement> {
         self.outcome?.contract.as_deref()
     }
 
     /// Whether the statement can write it: revisions count on, and everything is of this Order and its merchant.
     pub(super) fn is_whole(&self) -> bool {
-        let Self { order, session, new_refund, operation, .. } = *self;
+        let Self { order, new_refund, operation, .. } = *self;
+        let session = self.session();
         let (id, merchant) = (order.next.id, order.next.merchant_id);
         let (contract, refund) = (self.contract(), self.outcome.and_then(|outcome| outcome.refund.as_ref()));
         let counts_on = order.next.revision == order.expected.next()
@@ -215,7 +219,8 @@ pub(super) fn settle(
 }
 
 fn input_row<'a>(number: i64, one: &OrderStep<'a>) -> Result<InputRow<'a>, Fault> {
-    let OrderStep { order: Change { next, expected }, session, outcome, .. } = *one;
+    let OrderStep { order: Change { next, expected }, outcome, .. } = *one;
+    let session = one.session();
     let columns = session.map(|change| StateColumns::new(&change.next));
     let (contract, refund) = (one.contract(), outcome.and_then(|outcome| outcome.refund.as_ref()));
     let answer = outcome.and_then(|outcome| outcome.answer.as_ref());

@@ -175,7 +175,7 @@ pub(super) fn change(
 ) -> ChangeOrder {
     let history = vec![history_row(order, actor, &step)];
     let (order, events) = (step.change, Vec::new());
-    ChangeOrder { order, session: None, operation, refund: None, history, events, key_use, audit: None }
+    ChangeOrder { order, operation, refund: None, history, events, key_use, audit: None }
 }
 
 /// An amount in the Order's currency (docs/SPECIFICATION.md#decimals).

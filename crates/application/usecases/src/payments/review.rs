@@ -143,7 +143,6 @@ impl Payments {
         let order = dropin_kernel::Change { next, expected };
         let change = ChangeOrder {
             order,
-            session: None,
             operation: operation.clone(),
             refund: None,
             history,
