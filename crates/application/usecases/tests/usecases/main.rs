@@ -3,6 +3,7 @@
 
 mod access;
 mod audit_log;
+mod databases;
 mod operators;
 mod payments;
 mod rates;

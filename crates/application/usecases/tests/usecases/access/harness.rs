@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::databases;
 use async_trait::async_trait;
 use dropin_access::{ApiUser, Endpoint, Merchant, Origin, PasswordHash, SealedSecret, TargetPolicy};
 use dropin_kernel::{EndpointId, MerchantId, Timestamp};
@@ -16,7 +17,7 @@ use dropin_ports::{
     UserChange, UserInserted,
 };
 use dropin_risk::Rules;
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_usecases::access::{
     AccountError, AuthenticateError, Authenticator, Caller, CreateMerchant, FailureLimit, MerchantCreated, Merchants,
 };
@@ -214,8 +215,7 @@ impl Harness {
     /// A harness whose first `same` numbers give one user name.
     pub(crate) fn with_same_names(same: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
-        let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+        let store = databases::create(folder.path());
         let inner = Arc::new(MasterKey::open_or_create(&folder.path().join("keys")).unwrap());
         let secrets = Arc::new(CountingSecrets { inner, compared: AtomicUsize::new(0) });
         let clock = Arc::new(TestClock(AtomicI64::new(1_795_000_000_000_000)));

@@ -5,6 +5,7 @@ mod tampered;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::databases;
 use diesel::connection::SimpleConnection;
 use diesel::{Connection, SqliteConnection};
 use dropin_access::AuditAction;
@@ -13,7 +14,7 @@ use dropin_keyring::AuditKeys;
 use dropin_ports::{
     AccessStore, Acting, Actor, AuditLog, AuditScope, AuditSealStore, AuditSealer, AuditSubject, Clock, IdSource,
 };
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_store_contract::new_merchant;
 use dropin_usecases::audit_log::{
     AuditExport, AuditFinding, AuditReport, AuditVerification, AuditWriter, KnownHead, Sealing,
@@ -58,8 +59,7 @@ impl World {
     /// A merchant's chain of five and the deployment's of two, all sealed.
     async fn sealed() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
-        let store = Arc::new(Store::open(StoreConfig::new(url, Role::Service)).unwrap());
+        let store = Arc::new(databases::create(folder.path()));
         let keys = Arc::new(AuditKeys::open(folder.path()).unwrap());
         let clock = Arc::new(TestClock(AtomicI64::new(1_795_000_000_000_000)));
         keys.make_key(clock.now()).unwrap();

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use crate::databases;
 use dropin_access::operator::{OperatorRights, OperatorRole, OperatorRoles, OperatorScope, RefundLimits};
 use dropin_kernel::Timestamp;
 use dropin_keyring::MasterKey;
 use dropin_ports::{Acting, AuditLog, AuditQuery, Clock, IdSource};
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_store_contract::fresh;
 use dropin_usecases::operators::{
     AcceptanceForm, Accepted, CurrentOperator, ManagedBy, NewOperator, Operators, PanelClient, PasswordCost,
@@ -82,8 +83,7 @@ impl World {
 
     pub(crate) fn with(policy: SecondFactorPolicy) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
-        let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+        let store = databases::create(folder.path());
         let secrets = Arc::new(MasterKey::open_or_create(&folder.path().join("keys")).unwrap());
         let clock = Arc::new(TestClock(AtomicI64::new(1_795_000_000_000_000)));
         let operators = operators(&store, &secrets, &clock, policy, 1);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::databases;
 use dropin_card::{Card, CardHash, Scheme, StashContents, StashedData, StashedKind};
 use dropin_catalogue::Catalogue;
 use dropin_kernel::{ContractId, MerchantId, OrderId, SessionId, Timestamp};
@@ -13,7 +14,7 @@ use dropin_ports::{
 };
 use dropin_risk::{Rules, RulesFile};
 use dropin_session::Attempts;
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_store_contract::{fresh, insertable_with, new_merchant};
 use dropin_usecases::access::{Caller, KnownMerchants};
 use dropin_usecases::audit::Audit;
@@ -156,8 +157,7 @@ impl Deployment {
     }
 
     pub(crate) fn start(&self) -> Program {
-        let url = format!("sqlite://{}", self.folder.path().join("dropin.db").display());
-        let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+        let store = databases::open(self.folder.path());
         let shared = Arc::new(store.clone());
         self.program(store, shared.clone(), shared.clone(), shared.clone(), shared, self.processor.clone())
     }

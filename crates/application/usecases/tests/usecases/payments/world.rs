@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use crate::databases;
 use dropin_access::Origin;
 use dropin_card::{Card, ClientFacts, StashedData};
 use dropin_catalogue::Catalogue;
@@ -17,7 +18,7 @@ use dropin_ports::{
 };
 use dropin_risk::{Rules, RulesFile};
 use dropin_session::Session;
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_store_contract::{fresh, insertable, new_merchant};
 use dropin_usecases::access::{Caller, KnownMerchants};
 use dropin_usecases::contracts::Contracts;
@@ -105,8 +106,7 @@ impl World {
 
     async fn start(catalogue: Catalogue, rules: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
-        let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+        let store = databases::create(folder.path());
         let mut new = new_merchant(true);
         new.merchant = new.merchant.edited(|parts| parts.screening.on = rules.is_some()).unwrap();
         let permissions = new.user.permissions;

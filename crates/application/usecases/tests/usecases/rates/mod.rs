@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::databases;
 use async_trait::async_trait;
 use dropin_kernel::Timestamp;
 use dropin_money::Currency;
@@ -11,7 +12,7 @@ use dropin_ports::{
     Applied, Clock, MetricSource, RateSource, RateSourceCheck, RateSourceError, RateStore, Refreshed, SourceFailure,
 };
 use dropin_rates::{Dated, QuoteRefusal, RateSourceLimits, Source, SourceTable, Table};
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_usecases::rates::RateRefresher;
 use time::Date;
 use time::macros::date;
@@ -78,8 +79,7 @@ fn says(day: Date, rates: &[(Currency, &str)]) -> Result<SourceTable, RateSource
 impl World {
     fn new(first: Result<SourceTable, RateSourceError>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
-        let store = Store::open(StoreConfig::new(url, Role::Service)).unwrap();
+        let store = databases::create(folder.path());
         let clock = Arc::new(TestClock(AtomicI64::new(0)));
         clock.is_noon_of(FRIDAY);
         let script = Arc::new(Script { says: Mutex::new(first), overtaking: Mutex::default() });

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use crate::databases;
 use async_trait::async_trait;
 use dropin_access::{DomainState, Merchant, Origin, WalletDomain, WalletHost, WalletHosts};
 use dropin_catalogue::{Ask, Catalogue, MerchantMethods, SalesChannel};
@@ -16,7 +17,7 @@ use dropin_ports::{
     AccessStore, Clock, MetricSource, WalletCredentials, WalletFailure, WalletProvider, WalletSessionRequest,
     WalletStore,
 };
-use dropin_store::{Role, Store, StoreConfig};
+use dropin_store::Store;
 use dropin_usecases::wallet::{
     SetWallet, WalletCertificates, WalletOffers, WalletSessionAsk, WalletSessionError, WalletSessions, WalletSetup,
     WalletSetupError,
@@ -110,8 +111,7 @@ struct World {
 impl World {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("dropin.db").display());
-        let store = Arc::new(Store::open(StoreConfig::new(url, Role::Service)).unwrap());
+        let store = Arc::new(databases::create(folder.path()));
         let secrets = Arc::new(MasterKey::open_or_create(&folder.path().join("keys")).unwrap());
         let (provider, clock) = (Arc::new(Fake::default()), Arc::new(TestClock(AtomicI64::new(NOW))));
         let mut merchants = Vec::new();
