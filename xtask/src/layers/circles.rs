@@ -4,10 +4,10 @@
 //! hands on counts as that of the file which has it. Tests count for nothing, macros belong to no file, and calls of methods are not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
-use crate::failure::{Context, Outcome};
+use super::sources::sources_below;
+use crate::failure::Outcome;
 
 /// The path of a module below its crate.
 type Module = Vec<String>;
@@ -24,8 +24,13 @@ struct Source {
 
 /// The circles of files below `src`, each as the way round.
 pub(crate) fn find_circles(src: &Path) -> Outcome<Vec<String>> {
-    let mut sources = BTreeMap::new();
-    read(src, &[], "", &mut sources)?;
+    let sources: BTreeMap<Module, Source> = sources_below(src)?
+        .into_iter()
+        .map(|(path, text)| {
+            let path = path.strip_prefix(src).unwrap_or(&path);
+            (module_of(path), Source::new(path.display().to_string(), &text))
+        })
+        .collect();
     let below: BTreeMap<&Module, BTreeSet<Module>> =
         sources.iter().map(|(module, source)| (module, imports(&sources, module, source))).collect();
     let mut circles = Vec::new();
@@ -37,23 +42,12 @@ pub(crate) fn find_circles(src: &Path) -> Outcome<Vec<String>> {
     Ok(circles.iter().map(|way| way.iter().map(name).collect::<Vec<_>>().join(" -> ")).collect())
 }
 
-fn read(folder: &Path, module: &[String], prefix: &str, sources: &mut BTreeMap<Module, Source>) -> Outcome<()> {
-    let entries = fs::read_dir(folder).context(|| format!("list {}", folder.display()))?;
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
-        let mut own = module.to_vec();
-        if path.is_dir() {
-            own.push(name.to_owned());
-            read(&path, &own, &format!("{prefix}{name}/"), sources)?;
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            if !["lib", "main", "mod"].contains(&name) {
-                own.push(name.to_owned());
-            }
-            let text = fs::read_to_string(&path).context(|| format!("read {}", path.display()))?;
-            sources.insert(own, Source::new(format!("{prefix}{name}.rs"), &text));
-        }
-    }
-    Ok(())
+/// The module of a file by its path below `src`.
+fn module_of(path: &Path) -> Module {
+    let path = path.with_extension("");
+    let mut module: Module = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    module.pop_if(|name| ["lib", "main", "mod"].contains(&name.as_str()));
+    module
 }
 
 impl Source {
@@ -189,6 +183,8 @@ fn descend<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -5,6 +5,7 @@ pub(crate) mod graph;
 mod names;
 mod packages;
 mod rules;
+mod sources;
 mod test_modules;
 pub(crate) mod workspace;
 

@@ -1,12 +1,12 @@
 //! One word for one thing: no two packages have public items of one name, unless layers.toml says that they mean the same.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 
 use super::rules::SharedName;
+use super::sources::sources_below;
 use super::workspace::Package;
-use crate::failure::{Context, Outcome};
+use crate::failure::Outcome;
 
 /// Items that begin a line after `pub `, with these words between.
 const ITEMS: [&str; 7] = ["struct ", "enum ", "trait ", "type ", "fn ", "const ", "static "];
@@ -38,19 +38,8 @@ pub(crate) fn check_names(root: &Path, packages: &[Package], shared: &[SharedNam
 }
 
 fn public_names(folder: &Path) -> Outcome<BTreeSet<String>> {
-    let (mut names, mut folders) = (BTreeSet::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).context(|| format!("list {}", folder.display()))?;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let text = fs::read_to_string(&path).context(|| format!("read {}", path.display()))?;
-                names.extend(text.lines().filter_map(public_name).map(ToOwned::to_owned));
-            }
-        }
-    }
-    Ok(names)
+    let sources = sources_below(folder)?;
+    Ok(sources.values().flat_map(|text| text.lines().filter_map(public_name)).map(ToOwned::to_owned).collect())
 }
 
 /// The name of the public item that begins in this line, at the top of its module.
@@ -66,6 +55,8 @@ fn public_name(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

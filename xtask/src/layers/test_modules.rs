@@ -1,10 +1,10 @@
 //! Every source of a package's tests belongs to a program: rustc says nothing of a file that no `mod` names, and its tests never run.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Context, Outcome};
+use super::sources::sources_below;
+use crate::failure::Outcome;
 
 /// The sources below the folder `tests` of a package that no module above them names.
 pub(crate) fn check_test_modules(tests: &Path) -> Outcome<Vec<String>> {
@@ -36,25 +36,10 @@ fn is_named(tests: &Path, path: &Path, sources: &BTreeMap<PathBuf, String>) -> b
     sources.iter().any(|(other, text)| may_name(other) && text.lines().map(str::trim).any(names))
 }
 
-fn sources_below(tests: &Path) -> Outcome<BTreeMap<PathBuf, String>> {
-    let (mut sources, mut folders) = (BTreeMap::new(), Vec::new());
-    folders.extend(tests.is_dir().then(|| tests.to_owned()));
-    while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).context(|| format!("list {}", folder.display()))?;
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let text = fs::read_to_string(&path).context(|| format!("read {}", path.display()))?;
-                sources.insert(path, text);
-            }
-        }
-    }
-    Ok(sources)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
