@@ -3,6 +3,7 @@
 mod batches;
 mod changes;
 mod checkouts;
+mod closing;
 mod contracts;
 mod deployment;
 mod event_log;
