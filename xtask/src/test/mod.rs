@@ -2,6 +2,7 @@
 
 mod changed;
 pub(crate) mod disk_space;
+mod failed_tests;
 pub(crate) mod guard;
 pub(crate) mod install;
 pub(crate) mod run;

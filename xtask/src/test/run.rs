@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::BufReader;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::StatVfsMountFlags;
 
 use super::changed::Scope;
+use super::failed_tests;
 use super::guard::Guard;
 use crate::command::{judged, rendered, workspace_root};
 use crate::failure::{Context, Failure, Outcome};
@@ -52,9 +55,14 @@ impl Run {
 
     /// Runs a build tool to its end.
     pub(crate) fn tool(&mut self, command: &mut Command) -> Outcome<()> {
-        let (group, status) = self.spawn_and_wait(command)?;
+        let Ended { group, status, .. } = self.spawn_and_wait(command)?;
         self.guard.forget(group)?;
         judged(command, status)
+    }
+
+    /// Runs `cargo test`; the failure says what the failed tests said.
+    pub(crate) fn cargo_test(&mut self, command: &mut Command) -> Outcome<()> {
+        self.tests(command.stdout(Stdio::piped()))
     }
 
     /// Runs a program that runs our code: in a clean environment, and nothing it started may outlive it.
@@ -73,7 +81,7 @@ impl Run {
             command.env("TMPDIR", folder);
         }
         command.env(MARKER_VARIABLE, &self.marker);
-        let (group, status) = self.spawn_and_wait(command)?;
+        let Ended { group, status, failed } = self.spawn_and_wait(command)?;
         let wanted = Wanted { marker: Some(self.marker.clone()), groups: BTreeSet::from([group]) };
         let left = wanted.alive_after_grace();
         wanted.end();
@@ -82,7 +90,11 @@ impl Run {
         if !left.is_empty() {
             eprintln!("still alive after `{}`, ended now:\n  {}", rendered(command), left.join("\n  "));
         }
-        judged(command, status)?;
+        let failed = failed.and_then(|failed| failed.join().ok()).unwrap_or_default();
+        judged(command, status).map_err(|failure| match failed.as_str() {
+            "" => failure,
+            failed => Failure::new(format!("{failure}. The failed tests:\n\n{failed}")),
+        })?;
         if left.is_empty() {
             return Ok(());
         }
@@ -120,17 +132,30 @@ impl Run {
         Err(Failure::new(format!("this run left behind:\n  {}", left.join("\n  "))))
     }
 
-    /// The process group that the program led, and how it ended.
-    fn spawn_and_wait(&mut self, command: &mut Command) -> Outcome<(u32, ExitStatus)> {
+    fn spawn_and_wait(&mut self, command: &mut Command) -> Outcome<Ended> {
         println!("$ {}", rendered(command));
         let mut child = command.stdin(Stdio::null()).process_group(0).spawn().context(|| {
             format!("start `{}`; is it installed (`cargo xtask test --only install`)?", rendered(command))
         })?;
-        let id = child.id();
-        self.guard.watch(id)?;
+        let group = child.id();
+        self.guard.watch(group)?;
+        let printed = child.stdout.take();
+        let failed = printed.map(|printed| {
+            let pass_on = || failed_tests::pass_on(BufReader::new(printed), std::io::stdout());
+            thread::spawn(move || pass_on().unwrap_or_else(|error| format!("(what they printed was lost: {error})")))
+        });
         let status = child.wait().context(|| format!("wait for `{}`", rendered(command)))?;
-        Ok((id, status))
+        Ok(Ended { group, status, failed })
     }
+}
+
+/// How a program ended.
+struct Ended {
+    /// The process group that it led.
+    group: u32,
+    status: ExitStatus,
+    /// What its failed tests said, once nobody prints any more; of a program whose output is passed on.
+    failed: Option<JoinHandle<String>>,
 }
 
 /// Where Linux keeps files in memory.

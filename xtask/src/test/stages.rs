@@ -128,8 +128,8 @@ fn tests(run: &mut Run) -> Outcome<()> {
     let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let (packages, documents) = (run.scope.packages().map(owned), run.scope.document_tests().map(owned));
     if let Some(documents) = documents {
-        run.tests(cargo().arg("test").args(documents))?;
-        run.tests(cargo().args(["test", "--package", "xtask", "--bin", "xtask", COMMAND_LINE_TEST]))?;
+        run.cargo_test(cargo().arg("test").args(documents))?;
+        run.cargo_test(cargo().args(["test", "--package", "xtask", "--bin", "xtask", COMMAND_LINE_TEST]))?;
     }
     packages.map_or(Ok(()), |packages| package_tests(run, &packages))
 }
@@ -143,7 +143,7 @@ fn package_tests(run: &mut Run, packages: &[String]) -> Outcome<()> {
         let cores = std::thread::available_parallelism().map_or(2, NonZeroUsize::get);
         command.env(THREADS_VARIABLE, (3 * cores).to_string());
     }
-    run.tests(&mut command)
+    run.cargo_test(&mut command)
 }
 
 /// How many tests of one program run at once; a developer's own choice stands.
