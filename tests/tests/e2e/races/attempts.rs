@@ -8,13 +8,13 @@ use futures_util::FutureExt;
 use futures_util::future::{LocalBoxFuture, join_all};
 use serde_json::{Value, json};
 
-use super::settler::Settler;
+use super::settler::{Settler, with_settler};
 use super::{CLIENTS, both_databases, only};
 use crate::{PAID, head_start};
 
 both_databases! {
     /// The page of the first attempt, every other way to pay, and the end of the Session.
-    attempts_race_each_other: super::attempts_race_each_other => ["another attempt is paid", "none is paid", "the page is paid"]
+    attempts_race_each_other: super::with_settler(super::AHEAD, super::attempts_race_each_other) => ["another attempt is paid", "none is paid", "the page is paid"]
 }
 
 /// Longer than a Session lives.
@@ -188,7 +188,7 @@ pub(super) async fn paid_attempt(world: &World, opened: &Opened, state: &str) ->
     attempts.iter().position(|attempt| attempt["Outcome"] == "COMPLETED")
 }
 
-async fn attempts_race_each_other(world: &World, round: usize) -> &'static str {
+async fn attempts_race_each_other(world: &World, settler: &Settler, round: usize) -> &'static str {
     let opened = Opened::new(world, round).await;
     let numbers =
         [cards::VISA, cards::DECLINED, cards::CHALLENGED, cards::NO_FUNDS, cards::MASTERCARD, cards::DECLINED];
@@ -212,7 +212,6 @@ async fn attempts_race_each_other(world: &World, round: usize) -> &'static str {
     clients.extend(again.map(|stashed| opened.submit(world, stashed)));
     let sweeps = async {
         if end == 3 {
-            let settler = Settler::of(world, AHEAD);
             for _ in 0..10 {
                 settler.sessions.expire_due(10).await.expect("the deployment's database");
                 tokio::time::sleep(Duration::from_millis(20)).await;

@@ -9,17 +9,17 @@ use dropin_tests::{World, cards, until};
 use futures_util::future::{join, join_all};
 use serde_json::json;
 
-use super::settler::Settler;
+use super::settler::{Settler, with_settler};
 use super::{CLIENTS, both_databases, only};
 use crate::{CHARGED, PAID, head_start};
 
 both_databases! {
     /// The capture window ends while the merchant captures.
-    expiry_races_captures: super::expiry_races_captures => ["captured", "expired"]
+    expiry_races_captures: super::with_settler(super::AHEAD, super::expiry_races_captures) => ["captured", "expired"]
 }
 both_databases! {
     /// A Session expires while the shopper submits it.
-    expiry_races_submits: super::expiry_races_submits => ["expired", "paid"]
+    expiry_races_submits: super::with_settler(super::AHEAD, super::expiry_races_submits) => ["expired", "paid"]
 }
 
 /// Longer than any window or lifetime.
@@ -27,8 +27,7 @@ const AHEAD: Duration = Duration::from_secs(8 * 24 * 60 * 60);
 /// Sweepers at once.
 const SWEEPERS: usize = 4;
 
-async fn expiry_races_captures(world: &World, round: usize) -> &'static str {
-    let settler = Settler::of(world, AHEAD);
+async fn expiry_races_captures(world: &World, settler: &Settler, round: usize) -> &'static str {
     let paid = world.authorized(cards::VISA).await;
     let captures = async {
         head_start(round, 0).await;
@@ -46,7 +45,7 @@ async fn expiry_races_captures(world: &World, round: usize) -> &'static str {
         true => ("CAPTURE", "PROCESSED", "captured"),
         false => ("VOID", "CANCELLED", "expired"),
     };
-    let ends = end_events(world, &settler, &paid.session, &PAID[..2]).await;
+    let ends = end_events(world, settler, &paid.session, &PAID[..2]).await;
     assert_eq!(ends, [if captured { PAID[2] } else { "ORDER_CANCELLED" }], "one end is announced, and once");
     assert_eq!(world.merchant.order(&paid.order).await["State"], state);
     world.journal_has(&paid.session, &[CHARGED[0], (effect, "APPROVED", "29.90")]).await;
@@ -65,8 +64,7 @@ async fn end_events(world: &World, settler: &Settler, session: &str, before: &[&
     events.into_values().filter(|event| !before.contains(&event.as_str())).collect()
 }
 
-async fn expiry_races_submits(world: &World, round: usize) -> &'static str {
-    let settler = Settler::of(world, AHEAD);
+async fn expiry_races_submits(world: &World, settler: &Settler, round: usize) -> &'static str {
     let session = world.merchant.create_session(json!({"AutoCapture": true})).await;
     let shopper = world.shopper(&session);
     let attempt = shopper.stash("race", cards::VISA).await;
@@ -87,7 +85,7 @@ async fn expiry_races_submits(world: &World, round: usize) -> &'static str {
         world.journal_has(&session, &CHARGED).await;
         return "paid";
     }
-    assert_eq!(end_events(world, &settler, &session, &[]).await, ["SESSION_CANCELLED"]);
+    assert_eq!(end_events(world, settler, &session, &[]).await, ["SESSION_CANCELLED"]);
     assert_eq!(world.merchant.session(&session).await["State"], "CANCELLED");
     world.journal_has(&session, &[]).await;
     "expired"

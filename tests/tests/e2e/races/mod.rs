@@ -36,7 +36,8 @@ fn rounds(few: usize) -> usize {
     chosen.map_or(few, |text| text.parse().expect("DROPIN_RACE_ROUNDS is a number"))
 }
 
-/// Runs rounds until each of `outcomes` has been seen, and at least as many as are asked for, or `few`; `round` says which one it was.
+/// Runs rounds until each of `outcomes` has been seen, and at least as many as are asked for, or `few`; `round` says which one it was. What `round` has
+/// opened is closed before the end, when nobody may be connected any more.
 async fn run(
     topology: Topology,
     environment: &[(&str, &str)],
@@ -54,6 +55,7 @@ async fn run(
     }
     assert!(outcomes.iter().all(|outcome| seen.contains_key(outcome)), "{outcomes:?} were to be seen: {seen:?}");
     assert!(seen.keys().all(|outcome| outcomes.contains(outcome)), "{outcomes:?} alone were to be seen: {seen:?}");
+    drop(round);
     world.finish().await;
 }
 
@@ -95,18 +97,18 @@ fn only(answers: &[Response], allowed: &[(u16, &str)]) {
 
 /// One race on both databases; `few` rounds when another number than the usual is enough, `with` variables of its own for every program.
 macro_rules! race {
-    ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr) => {
+    ($(#[$doc:meta])* $name:ident: $round:expr => $outcomes:expr) => {
         $crate::races::both_databases! { $(#[$doc])* $name: $round => $outcomes, few $crate::races::FEW_ROUNDS, with &[] }
     };
-    ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr, few $few:expr) => {
+    ($(#[$doc:meta])* $name:ident: $round:expr => $outcomes:expr, few $few:expr) => {
         $crate::races::both_databases! { $(#[$doc])* $name: $round => $outcomes, few $few, with &[] }
     };
-    ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr, with $environment:expr) => {
+    ($(#[$doc:meta])* $name:ident: $round:expr => $outcomes:expr, with $environment:expr) => {
         $crate::races::both_databases! {
             $(#[$doc])* $name: $round => $outcomes, few $crate::races::FEW_ROUNDS, with $environment
         }
     };
-    ($(#[$doc:meta])* $name:ident: $round:path => $outcomes:expr, few $few:expr, with $environment:expr) => {
+    ($(#[$doc:meta])* $name:ident: $round:expr => $outcomes:expr, few $few:expr, with $environment:expr) => {
         $(#[$doc])*
         mod $name {
             #[actix_web::test]
