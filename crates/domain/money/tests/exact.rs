@@ -69,14 +69,17 @@ fn tenths_add_up() {
 #[test]
 fn what_is_too_long_to_be_a_number_is_refused_in_no_time() {
     let (digits, zeros) = ("9".repeat(400_000), format!("0.{}1", "0".repeat(400_000)));
-    let begun = Instant::now();
-    for text in ["1e999999999", "1e-999999999", "-1E+999999999999999999999999999999", digits.as_str(), zeros.as_str()] {
-        for _ in 0..20 {
+    let texts = ["1e999999999", "1e-999999999", "-1E+999999999999999999999999999999", digits.as_str(), zeros.as_str()];
+    // They cost the same each time; what other tests take away meanwhile does not.
+    let fastest = (0..20).map(|_| {
+        let begun = Instant::now();
+        for text in texts {
             assert_eq!(Decimal::parse(text), Err(DecimalError::OutOfRange));
         }
-    }
-    let elapsed = begun.elapsed();
-    assert!(elapsed < Duration::from_secs(2), "a hundred numbers took {elapsed:?} in a debug build");
+        begun.elapsed()
+    });
+    let fastest = fastest.min().unwrap();
+    assert!(fastest < Duration::from_millis(100), "five numbers took {fastest:?} in a debug build");
 }
 
 proptest! {
