@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_web::http::Method;
 use dropin_http::Exchange;
-use dropin_tests::{World, cards};
+use dropin_tests::{World, cards, until};
 use serde_json::{Value, json};
 
 use crate::record::{Call, FILES, FORM, JSON, Recorder};
@@ -240,6 +240,11 @@ impl ScenarioRun<'_> {
         self.shopper(("submitPayment", "noCard", "No card waits there"), (Method::POST, &path), Some(unseen), 400)
             .await;
         self.shopper(("submitPayment", "paid", "The card is charged"), (Method::POST, &path), Some(submit), 200).await;
+        // How far an automatic capture is at this moment depends on the machine.
+        until("it is captured", Duration::from_secs(30), async || {
+            (self.world.merchant.session(&session).await["Order"]["State"] == "PROCESSED").then_some(())
+        })
+        .await;
         let path = format!("{session}/progress?wait=25");
         self.shopper(("paymentProgress", "completed", "Paid"), (Method::GET, &path), None, 200).await;
         let declined = self.world.merchant.create_session(request("order-2002")).await;
