@@ -8,6 +8,8 @@ use std::mem;
 const MAX_LINES_PER_TEST: usize = 60;
 /// Of all tests together.
 const MAX_LINES: usize = 400;
+/// Of one line: an assertion may show two whole documents.
+const MAX_LINE_CHARS: usize = 1_000;
 
 /// Passes on line by line what a test program prints, and gives back what the failed tests said.
 pub(super) fn pass_on(mut from: impl BufRead, mut to: impl Write) -> io::Result<String> {
@@ -49,7 +51,8 @@ impl Kept {
         let is_heading = line.starts_with("---- ") && line.ends_with(" ----");
         self.of_test = if is_heading { 0 } else { self.of_test + 1 };
         if self.of_test <= MAX_LINES_PER_TEST && self.lines.len() < MAX_LINES {
-            self.lines.push(line.to_owned());
+            let cut = line.char_indices().nth(MAX_LINE_CHARS).map(|(end, _)| format!("{} […]", &line[..end]));
+            self.lines.push(cut.unwrap_or_else(|| line.to_owned()));
         } else {
             self.left_out += 1;
         }
@@ -89,10 +92,11 @@ mod tests {
 
     #[test]
     fn a_test_that_said_much_leaves_room_for_the_next() {
-        let long = "a log line\n".repeat(MAX_LINES);
-        let printed = format!("failures:\n---- a stdout ----\n{long}---- b stdout ----\nwhy\nfailures:\n    a\n");
+        let (long, wide) = ("a log line\n".repeat(MAX_LINES), "é".repeat(2 * MAX_LINE_CHARS));
+        let printed =
+            format!("failures:\n---- a stdout ----\n{long}---- b stdout ----\nwhy\n{wide}\nfailures:\n    a\n");
         let kept = kept(&printed);
-        assert!(kept.contains("\n---- b stdout ----\nwhy\n"), "{kept}");
+        assert!(kept.contains(&format!("\n---- b stdout ----\nwhy\n{} […]\n", "é".repeat(MAX_LINE_CHARS))), "{kept}");
         assert!(kept.ends_with(&format!("\n\n{} more lines stand above", MAX_LINES - MAX_LINES_PER_TEST)), "{kept}");
     }
 }
