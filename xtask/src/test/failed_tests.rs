@@ -2,7 +2,6 @@
 //! keeps the log of a run keeps its end.
 
 use std::io::{self, BufRead, Write};
-use std::mem;
 
 /// Of each test: the panic comes first, and what its programs logged may be long.
 const MAX_LINES_PER_TEST: usize = 60;
@@ -27,7 +26,7 @@ pub(super) fn pass_on(mut from: impl BufRead, mut to: impl Write) -> io::Result<
 #[derive(Debug, Default)]
 struct Kept {
     lines: Vec<String>,
-    /// Between "failures:" and the result of the test program.
+    /// Between the first "failures:" and the result of the test program.
     is_inside: bool,
     /// How many lines the test at hand has said.
     of_test: usize,
@@ -39,8 +38,8 @@ impl Kept {
         if line.starts_with("test result: ") {
             self.is_inside = false;
         } else if line == "failures:" {
-            // It comes twice: before what they said, and before their names.
-            self.is_inside = !mem::take(&mut self.is_inside);
+            // It comes before what they said, and before their names, which are kept as well.
+            self.is_inside = true;
             self.of_test = 0;
         } else if self.is_inside {
             self.keep(line);
@@ -79,13 +78,13 @@ mod tests {
     }
 
     const PRINTED: &str = "\nrunning 2 tests\ntest a ... ok\ntest b::c ... FAILED\n\nfailures:\n\n---- b::c stdout ----\n\n\
-        thread 'b::c' panicked at tests/e2e/b.rs:1:2:\nexpected 1\n\n\nfailures:\n    b::c\n\n\
+        thread 'b::c' panicked at tests/e2e/b.rs:1:2:\nfailures:\nexpected 1\n\n\nfailures:\n    b::c\n\n\
         test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n";
 
     #[test]
     fn what_a_failed_test_said_is_kept_and_nothing_else() {
         let of_passing = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed\n";
-        let said = "---- b::c stdout ----\n\nthread 'b::c' panicked at tests/e2e/b.rs:1:2:\nexpected 1";
+        let said = "---- b::c stdout ----\n\nthread 'b::c' panicked at tests/e2e/b.rs:1:2:\nexpected 1\n\n\n    b::c";
         assert_eq!(kept(&format!("{of_passing}{PRINTED}{of_passing}")), said);
         assert_eq!(kept(of_passing), "");
     }
