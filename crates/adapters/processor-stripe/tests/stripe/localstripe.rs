@@ -12,6 +12,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use actix_web::http::Method;
 use actix_web::web::{self, Bytes, Data};
@@ -116,7 +117,8 @@ impl Proxy {
     /// Asks localstripe.
     async fn ask(&self, method: &Method, path: &str, fields: &[(&str, &str)]) -> Answer {
         let url = format!("http://{}/v1/{path}", self.localstripe);
-        let client = awc::Client::default();
+        // It searches all that it has for each page of a list: of hundreds of payments that takes more than the usual five seconds.
+        let client = awc::Client::builder().timeout(Duration::from_secs(60)).finish();
         let request = client.request(method.clone(), url);
         let request = request.insert_header(("Authorization", self.authorization.as_str()));
         let mut reply = match *method {
